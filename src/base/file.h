@@ -1,0 +1,47 @@
+/*
+ * Files. Reading always has a cap; writing is atomic (temporary file, fsync, rename, fsync of the folder), so
+ * that a reader sees the old bytes or the new ones and a crash leaves nothing half-written.
+ */
+#ifndef INFRARSI_BASE_FILE_H
+#define INFRARSI_BASE_FILE_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+struct strbuf;
+
+enum { FILE_CAP_DEFAULT = 16 * 1024 * 1024 };
+
+void close_fd(int *fd); /* for CLEANUP(); keeps errno */
+
+/* The whole file; ERR_LIMIT when it is larger than cap_bytes, ERR_NOT_FOUND when absent. */
+enum err_code file_read(
+	const char *path, size_t cap_bytes, struct strbuf *ret_text, struct err *reterr) MUST_CHECK;
+enum err_code file_write_atomic(
+	const char *path, const void *bytes, size_t length, mode_t mode, struct err *reterr) MUST_CHECK;
+enum err_code write_all(int fd, const void *bytes, size_t length, struct err *reterr) MUST_CHECK;
+
+bool path_exists(const char *path);
+bool path_is_dir(const char *path);
+/* Creates the folder and its parents. */
+enum err_code make_dirs(const char *path, mode_t mode, struct err *reterr) MUST_CHECK;
+/* Removes a tree without following symlinks out of it; absent is fine. Makes read-only folders writable
+ * first. */
+enum err_code remove_tree(const char *path, struct err *reterr) MUST_CHECK;
+/* Copies a tree (regular files, folders, symlinks as symlinks; modes kept). The target must not exist. Uses
+ * reflinks where the file system has them. */
+enum err_code copy_tree(const char *from, const char *to, struct err *reterr) MUST_CHECK;
+/* True when `path` (relative, as written in a task file or a diff) stays inside its root: not absolute, no
+ * "..", no empty or "." component, no control characters. */
+bool path_is_contained(const char *path);
+
+/* Matches a path against a pattern: ? and * within a component, ** across components, [abc] sets. */
+bool glob_match(const char *pattern, const char *path);
+/* Regular files and symlinks below root whose relative path matches, sorted bytewise, not descending into
+ * .git and .infrarsi. *ret_paths (array and strings) comes from malloc: free with free_strings(). */
+enum err_code glob_files(const char *root, const char *pattern, char ***ret_paths, size_t *ret_count,
+	struct err *reterr) MUST_CHECK;
+void free_strings(char **strings, size_t count);
+
+#endif

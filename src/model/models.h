@@ -1,0 +1,100 @@
+/*
+ * The models of controller U (docs/search.md; CONTROLLER rules R1 to R4): time surrogate, memory ledger,
+ * blame ledger. All are pure functions of the observations, in plain C arithmetic (no BLAS, no fused
+ * contraction), so the same ledger gives the same decision on every machine.
+ *
+ * Gains are y = ln(T_reference / T_candidate). Memory is bytes.
+ */
+#ifndef INFRARSI_MODEL_MODELS_H
+#define INFRARSI_MODEL_MODELS_H
+
+#include "base/base.h"
+#include "base/memory.h"
+
+struct lever_prior {              /* of one setting; the reference setting's is ignored */
+	double predicted_gain_ln; /* as declared; 0 = nothing declared */
+	double amdahl_cap_ln;     /* upper bound -ln(1 - share); INFINITY = none known */
+	double declared_bytes;    /* 0 = nothing declared */
+	bool experienced;         /* from the bank: mean and sd below replace the shrunk prediction */
+	double mean_ln, sd_ln, memory_sd_bytes;
+};
+
+struct lever {
+	const char *name;
+	bool is_patch, ordered;
+	int n_settings, reference;
+	struct lever_prior *prior; /* n_settings */
+};
+
+struct lever_pair {
+	int lever_a, setting_a, lever_b, setting_b;
+};
+
+enum observed_status { OBSERVED_OK, OBSERVED_OOM, OBSERVED_CRASH, OBSERVED_HANG, OBSERVED_INVALID };
+
+struct observation {
+	const int *setting; /* n_levers */
+	enum observed_status status;
+	bool has_gain; /* a usable step time, also of a run rejected only by memory_cap or L4 */
+	double gain_ln;
+	double extra_sd_ln;     /* 0.03 for such a run; widened where mean and median disagree */
+	bool incumbent_allowed; /* valid */
+	double peak_bytes;      /* NAN = not read */
+	double shortfall_bytes; /* of an OOM; NAN = unknown; negative = more free than asked for: no bound */
+	bool thrash;            /* near capacity without a peak reading */
+	const struct lever_pair *hints; /* pairs named by the failure's own text */
+	size_t n_hints;
+};
+
+struct model_input {
+	const struct lever *levers;
+	int n_levers;
+	const struct observation
+		*observations; /* the reference (all levers at reference, y = 0) is not among them */
+	size_t n_observations;
+	const struct lever_pair *declared_pairs; /* enabling pairs */
+	size_t n_declared_pairs;
+	double sigma_pair;
+	int reference_runs;               /* R; 0 = the reference does not fit */
+	double capacity_bytes;            /* C; INFINITY = unknown: memory never limits */
+	double memory_cap_bytes;          /* INFINITY = none */
+	double reference_peak_bytes;      /* NAN = unknown */
+	double reference_shortfall_bytes; /* where the reference does not fit; NAN = unknown */
+};
+
+struct time_model;
+enum err_code time_model_fit(
+	const struct model_input *in, struct time_model **ret_model, struct err *reterr) MUST_CHECK;
+void time_model_free(struct time_model *m);
+/* predicted_peak: m-hat of the candidate (thrash feature); NAN = no memory model. */
+void time_model_predict(const struct time_model *m, const int *setting, double predicted_peak_bytes,
+	double *ret_mean, double *ret_sd);
+/* Posterior of one setting's own coefficient (marginal). */
+void time_model_setting(const struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd);
+
+struct memory_model;
+enum err_code memory_model_fit(
+	const struct model_input *in, struct memory_model **ret_model, struct err *reterr) MUST_CHECK;
+void memory_model_free(struct memory_model *m);
+/* P(fits): 1 where capacity is unknown. */
+void memory_model_predict(const struct memory_model *m, const int *setting, double *ret_peak_bytes,
+	double *ret_sd_bytes, double *ret_p_fits);
+void memory_model_setting(
+	const struct memory_model *m, int lever, int setting, double *ret_mean_bytes, double *ret_sd_bytes);
+
+struct blame_model;
+enum err_code blame_model_fit(
+	const struct model_input *in, struct blame_model **ret_model, struct err *reterr) MUST_CHECK;
+void blame_model_free(struct blame_model *m);
+double blame_model_p_ok(const struct blame_model *m, const int *setting);
+struct suspicion { /* a set of one to three settings */
+	int n, lever[3], setting[3];
+	double q;
+	bool banned, hinted;
+};
+/* Strongest first; the array belongs to the model. */
+const struct suspicion *blame_model_suspicions(const struct blame_model *m, size_t *ret_count);
+/* Observation indices whose failure no hypothesis explains: transient. */
+bool blame_model_is_transient(const struct blame_model *m, size_t observation);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Workspaces: where the reference snapshot, builds and trials live.
+ *
+ *   .infrarsi/work/builds/<key>/      a built tree, read-only once built, and build.log; <key> = SHA-256 over
+ * snapshot tree, patch digests, resolved build command and environment, toolchain version
+ *   .infrarsi/work/trials/<name>/     a fresh writable copy of a build for one execution
+ *
+ * The snapshot is a commit object of the user's working tree, uncommitted and untracked (not ignored) files
+ * included, made with a temporary index: the user's index, branches and files are not touched. It is kept
+ * alive by the ref refs/infrarsi/<campaign>. Untracked ignored inputs that the contract's frozen_files name
+ * are linked in read-only.
+ */
+#ifndef INFRARSI_RUNNER_WORKSPACE_H
+#define INFRARSI_RUNNER_WORKSPACE_H
+
+#include "base/base.h"
+#include "runner/runner.h"
+
+struct snapshot {
+	char commit[65], tree[65];
+	char prefix[1024]; /* the task's folder inside the repository ("" = its root) */
+};
+/* root: the task's folder, inside a git repository. ERR_INPUT with the next step when it is not in one. */
+enum err_code snapshot_take(
+	const char *root, const char *campaign, struct snapshot *ret_snapshot, struct err *reterr) MUST_CHECK;
+/* The snapshot that a campaign already has; ERR_NOT_FOUND when none. */
+enum err_code snapshot_load(
+	const char *root, const char *campaign, struct snapshot *ret_snapshot, struct err *reterr) MUST_CHECK;
+
+struct build_request {
+	const char *root; /* the task's folder */
+	const struct snapshot *snapshot;
+	const char *work_dir;          /* <root>/.infrarsi/work */
+	const char *const *diff_paths; /* stack of canonical diffs, applied in this order; NULL-terminated */
+	const char *const *diff_digests;
+	const char *const *argv; /* build command or NULL */
+	const char *const *env;  /* complete environment */
+	const char *build_key;   /* resolved_build_key() */
+	double timeout_s;
+	enum sandbox_mode sandbox;
+	const char *const *link_in; /* ignored inputs, relative to root; NULL-terminated */
+	const char *const *hidden;
+};
+struct build_result {
+	char dir[4096]; /* the built tree's task folder, read-only */
+	char log[4096];
+	bool cached, ok;   /* ok false: the build command failed: an outcome, with the log */
+	bool patch_failed; /* ok false because a diff of the stack does not apply */
+	int status;
+	double seconds;
+};
+/* Concurrent and interrupted builds of one key are safe: built aside, renamed into place when complete. */
+enum err_code workspace_build(struct runner *runner, const struct build_request *request,
+	run_progress_fn progress, void *context, struct build_result *ret_result,
+	struct err *reterr) MUST_CHECK;
+/* A fresh writable copy of a build; the folder must not exist. */
+enum err_code workspace_trial(const struct build_result *build, const char *work_dir, const char *name,
+	char ret_dir[4096], struct err *reterr) MUST_CHECK;
+/* First lines of `cc --version`, `make --version`, ...: the toolchain part of the key. */
+void toolchain_text(struct strbuf *text);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * The task: what infrarsi.yaml declares, checked. Everything lives in the task's arena and is constant after
+ * task_load(). Unknown keys, duplicate keys, bad types and impossible values are errors with line and column.
+ *
+ *     struct task task;
+ *     TRY(task_load("infrarsi.yaml", &task, reterr));
+ *     ...
+ *     task_release(&task);
+ *
+ * Durations are seconds, memory is bytes, tolerances are fractions (3% = 0.03), predicted speed-ups are ln
+ * ratios.
+ */
+#ifndef INFRARSI_SPEC_TASK_H
+#define INFRARSI_SPEC_TASK_H
+
+#include "base/base.h"
+#include "base/memory.h"
+
+enum loss_rule { LOSS_WINDOW_MEAN, LOSS_PER_UPDATE };
+enum launcher_kind { LAUNCH_LOCAL, LAUNCH_TORCHRUN, LAUNCH_MPIRUN, LAUNCH_SLURM, LAUNCH_COMMAND };
+enum proposer_kind {
+	PROPOSE_CATALOGUE,
+	PROPOSE_PATCHES,
+	PROPOSE_OPENAI,
+	PROPOSE_ANTHROPIC,
+	PROPOSE_COMMAND,
+	PROPOSE_REPLAY
+};
+
+struct place {
+	int line, column; /* in the task file, 1-based */
+};
+
+struct string_list {
+	const char **items;
+	size_t count;
+};
+
+struct setting {
+	const char *text; /* as written: what {knob} becomes */
+	const char *flag; /* what {knob_flag} becomes, from `flag:`; NULL = none given */
+	bool is_number;
+	double number;
+	bool has_prior_gain, has_prior_memory;
+	double prior_gain_ln;      /* ln speed-up against the reference setting */
+	double prior_memory_bytes; /* peak memory against the reference setting */
+};
+
+struct knob {
+	const char *name;
+	struct setting *settings;
+	size_t n_settings;
+	size_t reference; /* index into settings */
+	bool ordered;
+	bool is_build;             /* named by a build template: a change means a rebuild */
+	const char *mechanism;     /* canonical id or NULL */
+	struct string_list phases; /* forward, backward, optimizer, data, collective; empty = unknown */
+	struct place place;
+};
+
+struct expression { /* a Lua 5.4 expression over knob values and contract numbers */
+	const char *text;
+	struct place place;
+};
+
+struct derived {
+	const char *name;
+	struct expression value;
+};
+
+struct env_template {
+	const char *name, *value;
+	struct place place;
+};
+
+struct config_edit { /* launch.config: set dotted keys of a JSON or YAML file */
+	const char *file;
+	struct env_template *sets; /* name = dotted key, value = template */
+	size_t n_sets;
+};
+
+struct proposer {
+	enum proposer_kind kind;
+	const char *dir; /* patches */
+	struct place place;
+};
+
+struct start { /* a configuration the user already believes in: setting index per knob, reference where not
+		  named */
+	size_t *settings;
+	struct place place;
+};
+
+struct launch {
+	struct string_list command; /* templates */
+	struct env_template *env;
+	size_t n_env;
+	struct string_list pass_env;
+	struct config_edit *configs;
+	size_t n_configs;
+	enum launcher_kind launcher;
+	int nodes, devices_per_node;
+	double timeout_s, startup_timeout_s;
+	bool network; /* the launcher needs it; default false */
+};
+
+struct contract {
+	int updates, warmup; /* window = warmup+1 .. updates */
+	double global_batch, seq_len;
+	struct expression *invariants;
+	size_t n_invariants;
+	double loss_tolerance;
+	enum loss_rule loss_rule;
+	double grad_norm_tolerance;
+	struct string_list precision;                    /* empty = no menu */
+	double memory_cap_bytes;                         /* 0 = none declared */
+	struct string_list frozen_files, editable_files; /* glob patterns */
+	double horizon_updates;                          /* 0 = not declared */
+	struct string_list eval_command;
+	double eval_tolerance;
+	int checkpoint_save_at; /* 0 = none */
+	struct string_list checkpoint_command;
+	struct string_list *tests; /* user_tests: argv each */
+	size_t n_tests;
+};
+
+struct budget {
+	int trials;
+	double device_hours, usd, wall_s; /* 0 = no limit */
+};
+
+struct task {
+	struct arena arena;
+	const char *path; /* of the task file, as given */
+	const char *root; /* absolute folder that holds it */
+	const char *name, *stack;
+	struct string_list build; /* templates; empty = no build step */
+	struct env_template *build_env;
+	size_t n_build_env;
+	struct launch launch;
+	struct contract contract;
+	struct knob *knobs;
+	size_t n_knobs;
+	struct derived *derived;
+	size_t n_derived;
+	struct expression *conflicts; /* true = illegal */
+	size_t n_conflicts;
+	struct start *starts;
+	size_t n_starts;
+	struct proposer *proposers;
+	size_t n_proposers;
+	struct budget budget;
+	char digest[65]; /* SHA-256 of the task file's bytes */
+};
+
+enum err_code task_load(const char *path, struct task *ret_task, struct err *reterr) MUST_CHECK;
+/* The same from memory (fuzzing, tests); `path` is what messages name, `root` the folder it stands for. */
+enum err_code task_parse(const char *path, const char *root, const char *text, size_t length,
+	struct task *ret_task, struct err *reterr) MUST_CHECK;
+void task_release(struct task *task);
+
+const struct knob *task_find_knob(const struct task *task, const char *name);
+/* One line for each field of the task file: name, type, default, meaning; the same table that drives the
+ * parser. */
+struct strbuf;
+void task_describe_fields(struct strbuf *text);
+
+#endif

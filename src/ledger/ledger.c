@@ -1,0 +1,271 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "ledger/ledger.h"
+
+enum { LEDGER_SCHEMA = 1, APPLICATION_ID = 0x49525349 /* "IRSI" */, BUSY_TIMEOUT_MS = 10000 };
+
+const char *const entry_kind_names[N_ENTRY_KINDS] = {
+	"campaign",
+	"registered",
+	"started",
+	"finished",
+	"interrupted",
+	"transient",
+	"rejected",
+	"proposal",
+	"prior",
+	"decision",
+	"accept",
+	"spend",
+};
+
+struct ledger {
+	sqlite3 *db;
+	sqlite3_stmt *insert;
+	char *path;
+	int lock_fd; /* -1 in LEDGER_READ */
+};
+
+static enum err_code sqlite_failure(const struct ledger *l, const char *doing, struct err *reterr)
+{
+	int code = sqlite3_errcode(l->db) & 0xFF;
+	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+		return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
+			"not a usable ledger (%s); expected an infrarsi ledger: move it away, or restore it",
+			sqlite3_errmsg(l->db));
+	return err_set_at(reterr, ERR_IO, l->path, 0, 0, "%s: %s", doing, sqlite3_errmsg(l->db));
+}
+
+static enum err_code execute(struct ledger *l, const char *sql, const char *doing, struct err *reterr)
+{
+	return sqlite3_exec(l->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
+								       : sqlite_failure(l, doing, reterr);
+}
+
+static void finalize_statement(sqlite3_stmt **statement)
+{
+	sqlite3_finalize(*statement);
+}
+
+static enum err_code read_pragma(struct ledger *l, const char *sql, int64_t *ret_value, struct err *reterr)
+{
+	CLEANUP(finalize_statement) sqlite3_stmt *statement = NULL;
+	if (sqlite3_prepare_v2(l->db, sql, -1, &statement, NULL) != SQLITE_OK ||
+		sqlite3_step(statement) != SQLITE_ROW)
+		return sqlite_failure(l, "cannot read the ledger", reterr);
+	*ret_value = sqlite3_column_int64(statement, 0);
+	return OK;
+}
+
+/* The lock is a file of its own: locks on the database itself belong to SQLite. flock() ends with the
+ * process, however it ends, so that a killed run never leaves a stale lock. The descriptor is CLOEXEC, so no
+ * job inherits it. */
+static enum err_code take_lock(struct ledger *l, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s.lock", l->path);
+	l->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (l->lock_fd < 0)
+		return err_errno(reterr, "cannot open %s", path);
+	if (flock(l->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK)
+			return err_errno(reterr, "cannot lock %s", path);
+		char holder[32] = "";
+		ssize_t n = pread(l->lock_fd, holder, sizeof(holder) - 1, 0);
+		holder[n > 0 ? n : 0] = '\0';
+		holder[strspn(holder, "0123456789")] = '\0';
+		return err_set(reterr, ERR_STATE,
+			"another infrarsi (process %s) is working on this campaign; wait for it or stop it",
+			holder[0] ? holder : "unknown");
+	}
+	char holder[32];
+	int length = snprintf(holder, sizeof(holder), "%ld\n", (long)getpid());
+	if (ftruncate(l->lock_fd, 0) != 0 || pwrite(l->lock_fd, holder, (size_t)length, 0) != length)
+		return err_errno(reterr, "cannot write %s", path);
+	return OK;
+}
+
+/* Triggers make "append-only" a property of the file, not only of this code. */
+static enum err_code create_schema(struct ledger *l, struct err *reterr)
+{
+	static const char sql[] = "PRAGMA application_id=0x49525349;"
+				  "PRAGMA user_version=1;"
+				  "CREATE TABLE entry (id INTEGER PRIMARY KEY AUTOINCREMENT, utc TEXT NOT "
+				  "NULL, kind TEXT NOT NULL,"
+				  " trial INTEGER NOT NULL CHECK (trial >= 0), signature TEXT NOT NULL,"
+				  " body TEXT NOT NULL) STRICT;"
+				  "CREATE TRIGGER entry_is_constant BEFORE UPDATE ON entry"
+				  " BEGIN SELECT RAISE(ABORT, 'ledger entries are never changed'); END;"
+				  "CREATE TRIGGER entry_is_kept BEFORE DELETE ON entry"
+				  " BEGIN SELECT RAISE(ABORT, 'ledger entries are never removed'); END;";
+	TRY(execute(l, "BEGIN IMMEDIATE", "cannot create the ledger", reterr));
+	enum err_code code = execute(l, sql, "cannot create the ledger", reterr);
+	if (code != OK) {
+		sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
+		return code;
+	}
+	return execute(l, "COMMIT", "cannot create the ledger", reterr);
+}
+
+static enum err_code check_schema(struct ledger *l, enum ledger_mode mode, struct err *reterr)
+{
+	int64_t application, version, tables;
+	TRY(read_pragma(l, "PRAGMA application_id", &application, reterr));
+	TRY(read_pragma(l, "PRAGMA user_version", &version, reterr));
+	TRY(read_pragma(l, "SELECT count(*) FROM sqlite_master", &tables, reterr));
+	if (tables == 0 && mode == LEDGER_WRITE)
+		return create_schema(l, reterr);
+	if (application != APPLICATION_ID)
+		return err_set_at(
+			reterr, ERR_INPUT, l->path, 0, 0, "an SQLite file, but not an infrarsi ledger");
+	if (version != LEDGER_SCHEMA)
+		return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
+			"ledger schema %lld; this version reads schema %d", (long long)version,
+			LEDGER_SCHEMA);
+	return OK;
+}
+
+static enum err_code open_database(struct ledger *l, enum ledger_mode mode, struct err *reterr)
+{
+	if (mode == LEDGER_READ && !path_exists(l->path))
+		return err_set_at(
+			reterr, ERR_NOT_FOUND, l->path, 0, 0, "no campaign here yet; next: infrarsi doctor");
+	int flags = mode == LEDGER_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+	if (sqlite3_open_v2(l->path, &l->db, flags | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+		return sqlite_failure(l, "cannot open the ledger", reterr);
+	sqlite3_busy_timeout(l->db, BUSY_TIMEOUT_MS);
+	sqlite3_db_config(l->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(l->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	if (mode == LEDGER_WRITE)
+		TRY(execute(l, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;", "cannot open the ledger",
+			reterr));
+	TRY(check_schema(l, mode, reterr));
+	if (mode == LEDGER_READ)
+		return OK;
+	if (sqlite3_prepare_v3(l->db,
+		    "INSERT INTO entry (utc, kind, trial, signature, body) VALUES (?,?,?,?,?)", -1,
+		    SQLITE_PREPARE_PERSISTENT, &l->insert, NULL) != SQLITE_OK)
+		return sqlite_failure(l, "cannot prepare the ledger", reterr);
+	return OK;
+}
+
+enum err_code ledger_open(
+	const char *path, enum ledger_mode mode, struct ledger **ret_ledger, struct err *reterr)
+{
+	CLEANUP(ledger_closep) struct ledger *l = xcalloc(1, sizeof(*l));
+	l->path = xstrdup(path);
+	l->lock_fd = -1;
+	if (mode == LEDGER_WRITE)
+		TRY(take_lock(l, reterr));
+	TRY(open_database(l, mode, reterr));
+	*ret_ledger = take_ptr(l);
+	return OK;
+}
+
+void ledger_close(struct ledger *ledger)
+{
+	if (!ledger)
+		return;
+	sqlite3_finalize(ledger->insert);
+	sqlite3_close(ledger->db);
+	close_fd(&ledger->lock_fd);
+	free(ledger->path);
+	free(ledger);
+}
+
+void ledger_closep(struct ledger **ledger)
+{
+	ledger_close(*ledger);
+	*ledger = NULL;
+}
+
+static bool is_json_object(const char *body)
+{
+	json_t *json = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
+	bool is_object = json_is_object(json);
+	json_decref(json);
+	return is_object;
+}
+
+enum err_code ledger_append(struct ledger *l, enum entry_kind kind, int trial, const char *signature,
+	const char *body, int64_t *ret_id, struct err *reterr)
+{
+	char utc[CLOCK_UTC_SIZE];
+	clock_utc(utc);
+	if (!is_json_object(body))
+		return err_set(reterr, ERR_STATE, "a ledger entry's body must be a JSON object");
+	sqlite3_stmt *s = l->insert;
+	sqlite3_bind_text(s, 1, utc, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(s, 2, entry_kind_names[kind], -1, SQLITE_STATIC);
+	sqlite3_bind_int(s, 3, trial);
+	sqlite3_bind_text(s, 4, signature ? signature : "", -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(s, 5, body, -1, SQLITE_TRANSIENT);
+	int step = sqlite3_step(s);
+	enum err_code code = step == SQLITE_DONE ? OK : sqlite_failure(l, "cannot write the ledger", reterr);
+	sqlite3_reset(s);
+	sqlite3_clear_bindings(s);
+	if (code == OK && ret_id)
+		*ret_id = sqlite3_last_insert_rowid(l->db);
+	return code;
+}
+
+static enum err_code kind_from_name(
+	const struct ledger *l, int64_t id, const char *name, enum entry_kind *ret_kind, struct err *reterr)
+{
+	for (int k = 0; k < N_ENTRY_KINDS; k++)
+		if (strcmp(name, entry_kind_names[k]) == 0) {
+			*ret_kind = (enum entry_kind)k;
+			return OK;
+		}
+	return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
+		"entry %lld has the kind '%s', which this version does not know", (long long)id, name);
+}
+
+enum err_code ledger_read_all(struct ledger *l, struct arena *arena, struct ledger_entry **ret_entries,
+	size_t *ret_count, struct err *reterr)
+{
+	CLEANUP(finalize_statement) sqlite3_stmt *s = NULL;
+	int64_t total;
+	TRY(execute(l, "BEGIN", "cannot read the ledger", reterr));
+	enum err_code code = read_pragma(l, "SELECT count(*) FROM entry", &total, reterr);
+	struct ledger_entry *entries =
+		code == OK ? arena_array(arena, (size_t)total, sizeof(*entries)) : NULL;
+	size_t n = 0;
+	if (code == OK && sqlite3_prepare_v2(l->db,
+				  "SELECT id, utc, kind, trial, signature, body FROM entry ORDER BY id", -1,
+				  &s, NULL) != SQLITE_OK)
+		code = sqlite_failure(l, "cannot read the ledger", reterr);
+	while (code == OK) {
+		int step = sqlite3_step(s);
+		if (step == SQLITE_DONE)
+			break;
+		if (step != SQLITE_ROW) {
+			code = sqlite_failure(l, "cannot read the ledger", reterr);
+			break;
+		}
+		struct ledger_entry *e = &entries[n++];
+		e->id = sqlite3_column_int64(s, 0);
+		e->utc = arena_strdup(arena, (const char *)sqlite3_column_text(s, 1));
+		code = kind_from_name(l, e->id, (const char *)sqlite3_column_text(s, 2), &e->kind, reterr);
+		e->trial = sqlite3_column_int(s, 3);
+		e->signature = arena_strdup(arena, (const char *)sqlite3_column_text(s, 4));
+		e->body = arena_strdup(arena, (const char *)sqlite3_column_text(s, 5));
+	}
+	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
+	TRY(code);
+	*ret_entries = entries;
+	*ret_count = n;
+	return OK;
+}

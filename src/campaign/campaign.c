@@ -1,0 +1,212 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/campaign.h"
+#include "campaign/trial.h"
+
+/* Everything of one campaign below .infrarsi; `old` keeps earlier campaigns. */
+static const char *const campaign_folders[] = {"receipts", "logs", "patches", "work", "control"};
+static const char *const campaign_entries[] = {"ledger.db", "ledger.db-wal", "ledger.db-shm", "receipts", "logs",
+					       "patches", "result.json", "pack.yaml", "REPORT.md"};
+
+static enum err_code make_folders(struct campaign *c, struct err *reterr)
+{
+	TRY(make_dirs(c->dir, 0755, reterr));
+	CLEANUP(free_ptr) char *ignore = xasprintf("%s/.gitignore", c->dir);
+	if (!path_exists(ignore))
+		TRY(file_write_atomic(ignore, "*\n", 2, 0644, reterr));
+	for (size_t i = 0; i < ARRAY_LEN(campaign_folders); i++) {
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, campaign_folders[i]);
+		TRY(make_dirs(path, 0755, reterr));
+	}
+	return OK;
+}
+
+static enum err_code open_ledger(struct campaign *c, enum campaign_mode mode, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", c->dir);
+	return ledger_open(path, mode == CAMPAIGN_WRITE ? LEDGER_WRITE : LEDGER_READ, &c->ledger, reterr);
+}
+
+static enum err_code read_lock(struct campaign *c, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/infrarsi.lock", c->task.root);
+	enum err_code code = lock_read(path, &c->lock, reterr);
+	if (code == ERR_NOT_FOUND)
+		return err_set(reterr, ERR_STATE, "%s does not exist; next: infrarsi init", path);
+	return code;
+}
+
+static enum err_code open_for_writing(struct campaign *c, struct err *reterr)
+{
+	TRY(read_lock(c, reterr));
+	TRY(process_runner_init(&c->runner, c->options.self_path, c->options.stop_fd, reterr));
+	if (!c->state.has_campaign)
+		return OK;
+	TRY(receipt_keys_load(c->state.campaign_id, false, &c->keys, reterr));
+	snprintf(c->snapshot.commit, sizeof(c->snapshot.commit), "%s", c->state.commit);
+	snprintf(c->snapshot.tree, sizeof(c->snapshot.tree), "%s", c->state.tree);
+	snprintf(c->snapshot.prefix, sizeof(c->snapshot.prefix), "%s", c->state.prefix);
+	return trial_reconcile(c, reterr);
+}
+
+enum err_code campaign_open(const char *task_path, enum campaign_mode mode, const struct campaign_options *options,
+			    struct campaign *ret_campaign, struct err *reterr)
+{
+	/* Built in place: the state keeps pointers into the struct. */
+	struct campaign *c = ret_campaign;
+	*c = (struct campaign){.options = *options, .opened_s = clock_now_s()};
+	enum err_code code = task_load(task_path, &c->task, reterr);
+	if (code != OK)
+		return code;
+	c->dir = arena_printf(&c->arena, "%s/.infrarsi", c->task.root);
+	if (mode == CAMPAIGN_WRITE)
+		TRY_GOTO(make_folders(c, reterr), fail);
+	TRY_GOTO(open_ledger(c, mode, reterr), fail);
+	TRY_GOTO(campaign_refresh(c, reterr), fail);
+	if (mode == CAMPAIGN_WRITE)
+		TRY_GOTO(open_for_writing(c, reterr), fail);
+	return OK;
+fail:
+	campaign_close(c);
+	return code;
+}
+
+void campaign_close(struct campaign *c)
+{
+	if (c->has_state)
+		state_release(&c->state);
+	if (c->runner.ops)
+		runner_release(&c->runner);
+	receipt_keys_wipe(&c->keys);
+	ledger_close(c->ledger);
+	lock_release(&c->lock);
+	task_release(&c->task);
+	arena_release(&c->arena);
+	*c = (struct campaign){0};
+}
+
+enum err_code campaign_refresh(struct campaign *c, struct err *reterr)
+{
+	struct state fresh;
+	TRY(state_load(&c->task, c->ledger, &fresh, reterr));
+	if (c->has_state)
+		state_release(&c->state);
+	c->state = fresh;
+	c->state.search.legal_context = &c->state.space;
+	c->has_state = true;
+	return OK;
+}
+
+enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
+			      char *body_take, int64_t *ret_id, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *body = body_take;
+	return ledger_append(c->ledger, kind, trial, signature, body, ret_id, reterr);
+}
+
+const char *campaign_file(struct campaign *c, const char *sub, int64_t number, const char *extension)
+{
+	return arena_printf(&c->arena, "%s/%s/%04lld.%s", c->dir, sub, (long long)number, extension);
+}
+
+bool campaign_stop_wanted(const struct campaign *c)
+{
+	struct pollfd fd = {c->options.stop_fd, POLLIN, 0};
+	return c->options.stop_fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+void campaign_report_progress(struct campaign *c, struct progress *p)
+{
+	if (!c->options.progress)
+		return;
+	p->state = &c->state;
+	c->options.progress(c->options.progress_context, p);
+}
+
+/* The ledger is closed meanwhile; everything is moved before a new one begins, so that a campaign is one folder. */
+static enum err_code archive_old(struct campaign *c, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *target = xasprintf("%s/old/%s", c->dir, c->state.campaign_id);
+	TRY(make_dirs(target, 0755, reterr));
+	ledger_close(take_ptr(c->ledger));
+	for (size_t i = 0; i < ARRAY_LEN(campaign_entries); i++) {
+		CLEANUP(free_ptr) char *from = xasprintf("%s/%s", c->dir, campaign_entries[i]);
+		CLEANUP(free_ptr) char *to = xasprintf("%s/%s", target, campaign_entries[i]);
+		if (rename(from, to) != 0 && errno != ENOENT)
+			return err_errno(reterr, "cannot move %s to %s", from, to);
+	}
+	TRY(make_folders(c, reterr));
+	return open_ledger(c, CAMPAIGN_WRITE, reterr);
+}
+
+static char *campaign_body(const struct campaign *c, const char *id, uint64_t seed, const char *environment_json)
+{
+	json_t *snapshot = json_object();
+	json_object_set_new(snapshot, "commit", json_string(c->snapshot.commit));
+	json_object_set_new(snapshot, "tree", json_string(c->snapshot.tree));
+	json_object_set_new(snapshot, "prefix", json_from_text(c->snapshot.prefix));
+	json_t *body = json_object();
+	json_object_set_new(body, "id", json_string(id));
+	json_object_set_new(body, "seed", json_integer((json_int_t)seed));
+	json_object_set_new(body, "task", json_from_text(c->task.name));
+	json_object_set_new(body, "task_digest", json_string(c->task.digest));
+	json_object_set_new(body, "contract_digest", json_string(c->lock.contract_digest));
+	json_object_set_new(body, "snapshot", snapshot);
+	json_object_set_new(body, "environment", json_from_text(environment_json));
+	json_object_set_new(body, "tool_version", json_string(INFRARSI_VERSION));
+	return json_dump_take(body);
+}
+
+enum err_code campaign_begin(struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr)
+{
+	unsigned char bytes[8];
+	char id[2 * sizeof(bytes) + 1];
+	if (c->state.has_campaign)
+		TRY(archive_old(c, reterr));
+	random_bytes(bytes, sizeof(bytes));
+	hex_encode(bytes, sizeof(bytes), id);
+	TRY(snapshot_take(c->task.root, id, &c->snapshot, reterr));
+	receipt_keys_wipe(&c->keys);
+	TRY(receipt_keys_load(id, true, &c->keys, reterr));
+	/* 53 bits: a seed that every JSON reader keeps exactly. */
+	uint64_t used = (seed ? seed : sha256_u64(id, strlen(id))) & ((UINT64_C(1) << 53) - 1);
+	TRY(campaign_append(c, ENTRY_CAMPAIGN, 0, NULL, campaign_body(c, id, used, environment_json), NULL, reterr));
+	return campaign_refresh(c, reterr);
+}
+
+enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr)
+{
+	struct lock now = {0};
+	TRY(lock_compute(&c->task, c->task.root, &now, reterr));
+	CLEANUP(strbuf_release) struct strbuf differences = STRBUF_INIT;
+	lock_compare(&c->lock, &now, &differences);
+	lock_release(&now);
+	if (differences.len)
+		return err_set(reterr, ERR_CONTRACT,
+			       "the contract is not what infrarsi.lock says:\n%s"
+			       "next: undo the change, or accept it with  infrarsi init --accept  and start over",
+			       differences.buf);
+	return OK;
+}
+
+enum err_code campaign_check_contract(const struct campaign *c, struct err *reterr)
+{
+	TRY(campaign_check_lock(c, reterr));
+	if (c->state.has_campaign && strcmp(c->state.contract_digest, c->lock.contract_digest) != 0)
+		return err_set(reterr, ERR_CONTRACT,
+			       "the contract changed since this campaign began; next: infrarsi doctor --new");
+	return OK;
+}

@@ -1,0 +1,169 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/stages.h"
+#include "campaign/trial_int.h"
+
+enum { DEFAULT_RUNS = 4, FEWEST_RUNS = 3, FAILURES_ALLOWED = 2 };
+static const double probe_budget_s = 2;
+static const double quiet_sigma_pair = 0.03;
+
+static int valid_references(const struct state *s)
+{
+	int n = 0;
+	for (size_t i = 0; i < s->n_references; i++)
+		n += s->references[i].verdict.valid && s->references[i].has_time;
+	return n;
+}
+
+static enum err_code reference_failed(struct campaign *c, const struct execution *run, struct err *reterr)
+{
+	const struct verdict *v = &run->verdict;
+	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
+	const char *reason = v->primary >= 0 ? v->items[v->primary].reason : "the job reported fewer updates than the window needs";
+	return err_set(reterr, ERR_FAILED,
+		       "the reference itself does not pass: %s (%s)%s%s\n"
+		       "log: %s/%s\n"
+		       "next: make the job run as infrarsi.yaml says, then  infrarsi doctor --new",
+		       item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path);
+}
+
+static enum err_code execute_reference(struct campaign *c, enum receipt_role role, const char *label, struct err *reterr)
+{
+	struct candidate reference = CANDIDATE_INIT;
+	enum execute_end end;
+	candidate_reference(&reference, &c->state.space);
+	struct progress p = {.kind = PROGRESS_STAGE, .text = label};
+	campaign_report_progress(c, &p);
+	struct execute_request request = {.role = role, .candidate = &reference, .label = label};
+	enum err_code code = trial_execute(c, &request, &end, reterr);
+	candidate_release(&reference);
+	TRY(code);
+	if (end == EXECUTE_INTERRUPTED)
+		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi doctor");
+	return OK;
+}
+
+static enum err_code measure_references(struct campaign *c, int wanted, struct err *reterr)
+{
+	int failures = 0;
+	while (valid_references(&c->state) < wanted) {
+		int have = valid_references(&c->state);
+		const char *label = arena_printf(&c->arena, "reference run %d of %d", have + 1, wanted);
+		TRY(execute_reference(c, ROLE_REFERENCE, label, reterr));
+		if (valid_references(&c->state) > have)
+			continue;
+		const struct state *s = &c->state;
+		/* Where no run passes, the job is at fault; where one of several fails, the host may be. */
+		if ((have == 0 && s->n_references) || ++failures > FAILURES_ALLOWED) {
+			if (!s->n_references)
+				return err_set(reterr, ERR_FAILED, "the reference could not be run; see the notes above");
+			return reference_failed(c, &s->references[s->n_references - 1], reterr);
+		}
+	}
+	return OK;
+}
+
+static enum err_code begin_if_needed(struct campaign *c, const struct doctor_options *options,
+				     const struct doctor_result *result, struct err *reterr)
+{
+	const struct state *s = &c->state;
+	bool stale = s->has_campaign && strcmp(s->contract_digest, c->lock.contract_digest) != 0;
+	if (stale && s->n_trials && !options->start_over)
+		return err_set(reterr, ERR_CONTRACT,
+			       "the contract changed since this campaign began; its %d trials would not compare; next: "
+			       "infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
+			       s->n_counted);
+	if (s->has_campaign && !options->start_over && !stale)
+		return OK;
+	CLEANUP(strbuf_release) struct strbuf environment = STRBUF_INIT;
+	machine_to_json(&result->machine, result->has_probe ? &result->probe : NULL, &environment);
+	return campaign_begin(c, options->seed, environment.buf, reterr);
+}
+
+static void read_probe(const struct campaign *c, struct doctor_result *result)
+{
+	CLEANUP(json_decref_ptr) json_t *json = json_loads(c->state.environment_json, 0, NULL);
+	const json_t *probe = json_object_get(json, "probe");
+	result->probe.peak_flops = json_number_of(probe, "peak_flops");
+	result->probe.bandwidth_bytes_per_s = json_number_of(probe, "bandwidth_bytes_per_s");
+	result->has_probe = result->probe.peak_flops > 0;
+}
+
+static double number_or_nan(struct opt_number n)
+{
+	return n.has ? n.value : NAN;
+}
+
+static enum err_code utilisation(struct campaign *c, struct doctor_result *result, struct err *reterr)
+{
+	struct reference_set refs = {0};
+	result->mfu = NAN;
+	TRY(reference_set_load(c, &refs, reterr));
+	if (refs.n && refs.valid[0]->n_updates && result->has_probe) {
+		const struct receipt *r = refs.valid[0];
+		result->mfu = model_flops_utilisation(number_or_nan(r->active_params), number_or_nan(r->layers),
+						      number_or_nan(r->d_attn), number_or_nan(r->reported_seq_len),
+						      number_or_nan(r->updates[r->n_updates - 1].tokens),
+						      result->probe.peak_flops, c->state.noise.mean_s);
+	}
+	reference_set_release(&refs);
+	return OK;
+}
+
+static void count_items(const struct state *s, struct doctor_result *result)
+{
+	const struct verdict *v = &s->references[s->n_references - 1].verdict;
+	for (int i = 0; i < N_ITEMS; i++) {
+		bool conditional = strcmp(item_infos[i].mode, "if configured") == 0;
+		if (conditional && v->items[i].result == ITEM_NA)
+			result->conditional_absent++;
+		else if (v->items[i].result != ITEM_UNCHECKED)
+			result->checkable++;
+	}
+}
+
+static void conclude(struct campaign *c, struct doctor_result *result)
+{
+	const struct noise *n = &c->state.noise;
+	result->quiet = n->sigma_pair <= quiet_sigma_pair;
+	result->verdict = arena_printf(&c->arena,
+				       result->quiet ? "quiet enough: effects above %.2g%% can be told apart"
+						     : "noisy: effects under %.2g%% cannot be told apart on this machine",
+				       200 * n->sigma_pair);
+	result->has_phases = state_phase_shares(&c->state, result->shares, &result->other_share);
+	count_items(&c->state, result);
+}
+
+enum err_code doctor_run(struct campaign *c, const struct doctor_options *options, struct doctor_result *ret_result,
+			 struct err *reterr)
+{
+	struct doctor_result result = {.mfu = NAN};
+	int wanted = MAX_OF(options->runs ? options->runs : DEFAULT_RUNS, FEWEST_RUNS);
+	TRY(campaign_check_lock(c, reterr));
+	TRY(machine_read(&result.machine, reterr));
+	if (!c->state.has_campaign || options->start_over) {
+		struct progress p = {.kind = PROGRESS_STAGE, .text = "probing the machine"};
+		campaign_report_progress(c, &p);
+		TRY(machine_probe_run(probe_budget_s, &result.probe, reterr));
+		result.has_probe = true;
+	}
+	TRY(begin_if_needed(c, options, &result, reterr));
+	TRY(campaign_check_contract(c, reterr));
+	read_probe(c, &result);
+	TRY(measure_references(c, wanted, reterr));
+	if (!c->state.has_profile)
+		TRY(execute_reference(c, ROLE_PROFILE, "profiling run", reterr));
+	if (!c->state.has_noise)
+		return err_set(reterr, ERR_FAILED, "the reference reported no usable step times");
+	TRY(utilisation(c, &result, reterr));
+	conclude(c, &result);
+	*ret_result = result;
+	return OK;
+}

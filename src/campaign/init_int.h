@@ -1,0 +1,291 @@
+/*
+ * Between the files of the init stage: what is found in a repository (facts), and what is made of it (a proposal).
+ * Everything lives in one arena. All text from the repository is untrusted: it is bounded when read and quoted when
+ * written.
+ */
+#ifndef INFRARSI_CAMPAIGN_INIT_INT_H
+#define INFRARSI_CAMPAIGN_INIT_INT_H
+
+#include "base/base.h"
+#include "base/memory.h"
+
+struct strbuf;
+struct init_report;
+
+enum {
+	INIT_FILES_MAX = 20000,           /* of a repository; the rest is not looked at */
+	INIT_SOURCE_BYTES_MAX = 1 << 20,  /* of one file that is read */
+	INIT_SOURCES_BYTES_MAX = 8 << 20, /* of all of them together */
+	INIT_TEXT_MAX = 4096,             /* of one expanded make text */
+	INIT_EFFECT_MAX = 1024,           /* of what is remembered of one conditional block */
+	INIT_EXPAND_STEPS_MAX = 20000,    /* make references followed, all texts together */
+	INIT_VALUES_MAX = 16,             /* settings of one knob */
+	INIT_MAKE_VARIABLES_MAX = 8192,
+	INIT_MAKE_RULES_MAX = 8192,
+	INIT_MAKE_CHOICES_MAX = 256,
+	INIT_C_TABLES_MAX = 1024,
+	INIT_C_FUNCTIONS_MAX = 8192,
+	INIT_C_INITIALS_MAX = 8192,
+	INIT_C_OPTIONS_MAX = 256,
+};
+
+struct found_at {
+	const char *file;
+	int line; /* 0 = nowhere in particular */
+};
+
+/* ---- the repository (inspect_repo.c) ---- */
+
+struct repo {
+	struct arena *arena;
+	const char *dir;    /* absolute */
+	const char **files; /* regular files git knows or would add, relative to dir, sorted */
+	size_t n_files;
+	bool truncated;
+	size_t bytes_read;
+	const char *skipped[32]; /* "name: reason", for sources that could not be read */
+	size_t n_skipped;
+};
+/* Room for one more element: the array, moved within the arena when it was full. */
+void *init_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t element_size);
+enum err_code repo_open(struct arena *arena, const char *dir, struct repo *ret_repo, struct err *reterr) MUST_CHECK;
+/* The text of a file, or NULL with a note in `skipped` when it is too large, binary or unreadable. */
+const char *repo_read(struct repo *repo, const char *path, size_t *ret_length);
+bool repo_has(const struct repo *repo, const char *path);
+
+/* ---- the Makefile (inspect_make.c reads it, make_*.c make sense of it) ---- */
+
+struct make_variable {
+	const char *name, *value; /* the value as written, += parts joined by blanks */
+	struct found_at at;
+	bool is_conditional; /* assigned inside ifeq ... endif */
+	bool is_locked;      /* `override`: the command line cannot set it */
+	bool is_added_to;    /* with += */
+};
+
+struct make_rule {
+	const char *target, *prerequisites;
+	const char **recipe; /* lines, without the leading tab */
+	int *recipe_lines;
+	size_t n_recipe, recipe_capacity;
+	struct found_at at;
+};
+
+/* A place where the text depends on a variable's value: ifeq, ifdef, $(if ...). */
+struct make_choice {
+	const char *variable;
+	const char *value;  /* compared with; NULL = "not empty" */
+	const char *prefix; /* $(PREFIX_$(VARIABLE)): the variables PREFIX_* say what the values are; else NULL */
+	const char *effect; /* the text that is chosen, else-branch included */
+	struct found_at at;
+};
+
+struct make_facts {
+	struct arena *arena;
+	struct repo *repo;
+	const char *file; /* the top Makefile; NULL = none */
+	struct make_variable *variables;
+	size_t n_variables, variables_capacity;
+	struct make_rule *rules;
+	size_t n_rules, rules_capacity;
+	struct make_choice *choices;
+	size_t n_choices, choices_capacity;
+	bool truncated;
+	long *steps_left; /* of INIT_EXPAND_STEPS_MAX */
+
+	const char *program;  /* what the `run` target starts or the link rule makes, without "./" */
+	struct found_at program_at;
+	const char *target;   /* what make is asked for */
+	const char *run_line; /* the recipe line that starts the program, expanded; NULL = none */
+	struct found_at run_at;
+	const char *run_target;
+	const char **sources; /* C files that are linked into the program, in the repository; none = not known */
+	size_t n_sources;
+	struct found_at openmp_at;
+	bool has_openmp;
+};
+void inspect_make(struct repo *repo, struct make_facts *ret_facts);
+
+/* make_text.c */
+const struct make_variable *make_find(const struct make_facts *facts, const char *name);
+const struct make_rule *make_find_rule(const struct make_facts *facts, const char *target);
+/* Text with $(...) replaced; at most INIT_TEXT_MAX bytes. Shell calls and other functions become nothing. `target` is $@. */
+const char *make_expand(const struct make_facts *facts, const char *text, const char *target);
+/* Words of a text, split at blanks. */
+const char **make_words(struct arena *arena, const char *text, size_t *ret_count);
+
+/* make_choices.c: from the condition of an ifeq, ifneq, ifdef or ifndef; false when no variable decides it alone. */
+bool make_parse_condition(struct arena *arena, const char *directive, struct make_choice *ret_choice);
+/* Adds the choices that a line makes by $(if ...) and by computed names such as $(LTO_$(LTO)). */
+void make_find_inline_choices(struct make_facts *facts, const char *text, struct found_at at);
+void make_add_choice(struct make_facts *facts, const struct make_choice *choice);
+
+/* make_program.c: the program, how it is started, what it is linked from. */
+void make_find_program(struct make_facts *facts);
+
+/* ---- C sources (inspect_c.c, c_options.c) ---- */
+
+struct c_file {
+	const char *path;
+	struct c_tokens *tokens;
+	bool has_main;
+};
+
+struct c_option {
+	const char *flag; /* as typed: "--recompute" */
+	struct found_at at;
+	const char *member;  /* the variable or field that it sets; NULL = not seen */
+	const char **values; /* the legal words; none = a number, a path, or not known */
+	size_t n_values;
+	const char *value; /* when the option is not given; NULL = not known */
+	struct found_at value_at;
+	bool value_is_assumed; /* the first of the words, because nothing said otherwise */
+	bool is_switch;        /* takes no value */
+	bool is_joined;        /* --name=value */
+	bool has_range;
+	double low, high;
+};
+
+struct c_facts {
+	struct arena *arena;
+	struct c_file *files;
+	size_t n_files;
+	struct c_option *options;
+	size_t n_options, options_capacity;
+	struct found_at openmp_at, runtime_schedule_at, hook_at; /* file NULL = not seen */
+	struct c_index *index;
+};
+/* Reads the C files of the repository; those of the program alone where make said which they are. */
+void inspect_c(struct repo *repo, const struct make_facts *make, struct c_facts *ret_facts);
+
+struct c_table { /* an array of words, or of rows that begin with a word */
+	const char *name;
+	const char **words;
+	size_t n_words;
+	struct found_at at;
+};
+
+struct c_function {
+	const char *name;
+	const struct c_file *file;
+	size_t begin, end; /* tokens of the body */
+};
+
+struct c_initial { /* a value given to a name in the source */
+	const char *name, *value;
+	int rank; /* 0 designated initialiser, 1 declaration or #define, 2 assignment */
+	struct found_at at;
+};
+
+struct c_index {
+	struct c_table *tables;
+	size_t n_tables, tables_capacity;
+	struct c_function *functions;
+	size_t n_functions, functions_capacity;
+	struct c_initial *initials;
+	size_t n_initials, initials_capacity;
+};
+/* c_index.c */
+struct c_index *c_index_build(const struct c_facts *facts);
+const struct c_table *c_find_table(const struct c_index *index, const char *name);
+const struct c_function *c_find_function(const struct c_index *index, const char *name);
+/* The value that a name has before anything is parsed (".name = 4", "int name = 4;", "#define NAME 4"), looked up in
+ * `prefer_file` first; NULL = not found. Symbols stay as written. */
+const char *c_initial_value(
+	const struct c_index *index, const char *name, const char *prefer_file, struct found_at *ret_at);
+
+/* c_options.c: fills facts->options from the index and the tokens. */
+void c_find_options(struct c_facts *facts);
+
+/* ---- the proposal (propose_*.c) and the file (init_write.c) ---- */
+
+struct proposed_setting {
+	const char *text;
+	const char *prior; /* "30%"; NULL = none */
+};
+
+struct proposed_knob {
+	const char *name;
+	struct proposed_setting settings[INIT_VALUES_MAX];
+	size_t n_settings, reference;
+	bool ordered;
+	const char *mechanism, *phases; /* phases: comma-separated */
+	const char *comment;            /* one line above it */
+	const char *prior_source;
+	const char *ask;    /* a question only the owner can answer; NULL = none */
+	bool is_switched_off; /* written as a comment until the owner says yes */
+	bool has_flags;     /* a switch: setting text "on" means flag_on, else nothing */
+	const char *flag_on;
+};
+
+struct proposed_file {
+	const char *pattern, *reason; /* reason NULL for editable files */
+};
+
+struct proposed_word {
+	const char *text;   /* a template */
+	const char *option; /* the option it belongs to: words of one option share a line */
+};
+
+struct proposed_env {
+	const char *name, *value, *comment;
+};
+
+struct proposed_number {
+	double value;
+	const char *comment; /* where it comes from */
+	bool ask;
+};
+
+struct proposal {
+	const char *name;
+	struct proposed_word *build, *command;
+	size_t n_build, build_capacity, n_command, command_capacity;
+	struct proposed_env env[16];
+	size_t n_env;
+	struct proposed_number updates, global_batch, seq_len, memory_cap_mib;
+	struct proposed_knob *knobs;
+	size_t n_knobs, knobs_capacity;
+	bool has_accumulation; /* grad_accum is derived from micro_batch */
+	struct proposed_file *frozen, *editable;
+	size_t n_frozen, frozen_capacity, n_editable, editable_capacity;
+	const char *patches_dir;
+	const char **notes; /* options seen and left alone, things not looked at */
+	size_t n_notes, notes_capacity;
+	const char *stack_text, *stack_where, *launch_where;
+	int n_build_knobs, n_env_knobs, n_flag_knobs;
+	int asks; /* counted while writing */
+};
+
+struct init_host { /* what depends on the machine, apart so that tests do not */
+	int cpus;
+	bool has_clang;
+};
+
+void propose(struct repo *repo, const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+	struct proposal *ret_proposal);
+void propose_build(const struct make_facts *make, const struct init_host *host, struct arena *arena, struct proposal *p);
+void propose_launch(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+	struct arena *arena, struct proposal *p);
+void propose_files(struct repo *repo, const struct make_facts *make, const struct c_facts *c, struct proposal *p);
+
+struct proposed_knob *proposal_add_knob(struct proposal *p);
+void proposal_add_setting(struct proposed_knob *knob, const char *text);
+void proposal_add_word(struct proposed_word **words, size_t *count, size_t *capacity, const char *text, const char *option);
+void proposal_add_note(struct proposal *p, const char *note);
+/* Priors of all settings against the reference, where the catalogue has one. */
+void proposal_set_priors(struct proposed_knob *knob, struct arena *arena);
+/* A legal, free knob name made from an option's or a variable's name. */
+const char *proposal_knob_name(const struct proposal *p, struct arena *arena, const char *from);
+/* Literal text inside a template: braces doubled. */
+const char *proposal_literal(struct arena *arena, const char *text);
+
+/* The commented task file. */
+void init_write(struct proposal *p, struct strbuf *yaml);
+
+/* The whole stage with the machine's facts given: init_run() reads them itself. */
+struct init_options;
+enum err_code init_run_on(const struct init_options *options, const struct init_host *host,
+	struct init_report *ret_report, struct err *reterr) MUST_CHECK;
+
+#endif

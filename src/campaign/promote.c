@@ -1,0 +1,151 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/promote.h"
+#include "campaign/trial_int.h"
+#include "promote/promotion.h"
+
+static const struct trial *trial_of(const struct state *s, int number)
+{
+	for (size_t i = 0; i < s->n_trials; i++)
+		if (s->trials[i].number == number)
+			return &s->trials[i];
+	return NULL;
+}
+
+static enum err_code open_duel(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("finalist"));
+	json_object_set_new(body, "finalist", json_integer(step->finalist));
+	json_object_set_new(body, "trial", json_integer(step->trial));
+	json_object_set_new(body, "pairs", json_integer(step->pairs));
+	json_object_set_new(body, "claimed_ln", json_from_number(step->claimed_ln));
+	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
+}
+
+static enum err_code execute_side(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	struct candidate candidate = CANDIDATE_INIT;
+	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
+	const struct duel *duel = &c->state.duels[step->finalist - 1];
+	enum execute_end end;
+	strbuf_addf(&label, "duel %d (trial %d): pair %d of %zu, %s", step->finalist, step->trial, step->pair + 1,
+		    duel->n_pairs, step->is_candidate_side ? "candidate" : "reference");
+	if (step->is_candidate_side)
+		candidate_copy(&candidate, &trial_of(&c->state, step->trial)->candidate);
+	else
+		candidate_reference(&candidate, &c->state.space);
+	struct progress stage = {.kind = PROGRESS_STAGE, .text = label.buf};
+	campaign_report_progress(c, &stage);
+	struct execute_request request = {.role = ROLE_PROMOTION, .candidate = &candidate, .label = label.buf,
+					  .finalist = step->finalist, .pair = step->pair,
+					  .is_candidate_side = step->is_candidate_side};
+	enum err_code code = trial_execute(c, &request, &end, reterr);
+	candidate_release(&candidate);
+	TRY(code);
+	if (end == EXECUTE_INTERRUPTED)
+		return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
+	if (end == EXECUTE_TRANSIENT)
+		return err_set(reterr, ERR_FAILED, "promotion could not be carried out; go on with  infrarsi run");
+	duel = &c->state.duels[step->finalist - 1];
+	const struct execution *run = step->is_candidate_side ? &duel->candidate_runs[step->pair]
+							      : &duel->reference_runs[step->pair];
+	struct progress p = {.kind = PROGRESS_DUEL, .duel = duel, .execution = run};
+	campaign_report_progress(c, &p);
+	return OK;
+}
+
+/* The candidate's last receipt judged once more, now that the duel has decided speed_reproduces. */
+static enum err_code final_verdict(struct campaign *c, const struct promotion_step *step, struct verdict *ret_verdict,
+				   struct err *reterr)
+{
+	const struct duel *duel = &c->state.duels[step->finalist - 1];
+	const struct execution *last = NULL;
+	for (size_t p = 0; p < duel->n_pairs; p++)
+		if (duel->candidate_runs[p].receipt_path)
+			last = &duel->candidate_runs[p];
+	if (!last) {
+		*ret_verdict = trial_of(&c->state, step->trial)->run.verdict;
+		return OK;
+	}
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, last->receipt_path);
+	struct receipt receipt;
+	enum seal_state seal;
+	struct reference_set refs = {0};
+	TRY(receipt_read(path, &c->keys, &receipt, &seal, reterr));
+	enum err_code code = reference_set_load(c, &refs, reterr);
+	if (code == OK)
+		code = verify_receipt(&receipt, refs.valid, refs.n, step->valid ? &step->result : NULL, ret_verdict,
+				      reterr);
+	reference_set_release(&refs);
+	receipt_release(&receipt);
+	return code;
+}
+
+static enum err_code record_judgement(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	struct verdict verdict;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	TRY(final_verdict(c, step, &verdict, reterr));
+	verdict_to_json(&verdict, &text);
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("duel"));
+	json_object_set_new(body, "finalist", json_integer(step->finalist));
+	json_object_set_new(body, "trial", json_integer(step->trial));
+	json_object_set_new(body, "pairs", json_integer(step->result.pairs));
+	json_object_set_new(body, "valid", json_boolean(step->valid));
+	json_object_set_new(body, "gain_ln", json_from_number(step->result.gain_ln));
+	json_object_set_new(body, "low_ln", json_from_number(step->result.low_ln));
+	json_object_set_new(body, "high_ln", json_from_number(step->result.high_ln));
+	json_object_set_new(body, "sigma", json_from_number(step->result.sigma));
+	json_object_set_new(body, "nu", json_from_number(step->result.nu));
+	json_object_set_new(body, "threshold_ln", json_from_number(step->result.threshold_ln));
+	json_object_set_new(body, "delivered", json_boolean(step->valid && step->result.delivered && verdict.valid));
+	json_object_set_new(body, "verdict", json_loads(text.buf, 0, NULL));
+	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
+}
+
+static enum err_code conclude(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("promotion_over"));
+	json_object_set_new(body, "delivered_finalist", json_integer(step->delivered_finalist));
+	return campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr);
+}
+
+static enum err_code carry_out(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	switch (step->kind) {
+	case PROMOTION_OPEN:
+		return open_duel(c, step, reterr);
+	case PROMOTION_EXECUTE:
+		return execute_side(c, step, reterr);
+	case PROMOTION_JUDGE:
+		return record_judgement(c, step, reterr);
+	case PROMOTION_CONCLUDE:
+		return conclude(c, step, reterr);
+	case PROMOTION_OVER:
+		break;
+	}
+	return OK;
+}
+
+enum err_code promote_run(struct campaign *c, struct err *reterr)
+{
+	for (;;) {
+		struct promotion_step step;
+		if (campaign_stop_wanted(c))
+			return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
+		TRY(promotion_next(&c->state, &step, reterr));
+		if (step.kind == PROMOTION_OVER)
+			return OK;
+		TRY(carry_out(c, &step, reterr));
+		TRY(campaign_refresh(c, reterr));
+	}
+}

@@ -1,0 +1,225 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/narrow.h"
+#include "campaign/promote.h"
+#include "campaign/stages.h"
+#include "campaign/trial.h"
+
+/* Above this sd of a pair, effects of practical size drown; the user has to say that it is meant. */
+static const double noisy_sigma_pair = 0.05;
+enum { TRANSIENT_TRIES = 3 };
+
+struct search {
+	struct campaign *c;
+	const struct run_options *options;
+	const struct strategy *strategy;
+	struct narrowing narrowing;
+	int budget;
+	int transient_in_a_row;
+};
+
+static json_t *decision_json(const struct search *run, const struct decision *d)
+{
+	const struct state *s = &run->c->state;
+	struct candidate candidate = {s->space.n_levers, d->setting};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	candidate_to_json(&candidate, &s->space, &text);
+	int base = d->base_observation < 0 ? 0 : s->trials[s->observation_trial[d->base_observation]].number;
+	json_t *body = json_object();
+	json_object_set_new(body, "candidate", json_loads(text.buf, 0, NULL));
+	json_object_set_new(body, "strategy", json_string(run->strategy->name));
+	json_object_set_new(body, "operators", json_from_text(d->operators));
+	json_object_set_new(body, "index", json_integer(s->n_decisions));
+	json_object_set_new(body, "base_trial", json_integer(base));
+	json_object_set_new(body, "score", json_from_number(d->score));
+	json_object_set_new(body, "mean_ln", json_from_number(d->mean_ln));
+	json_object_set_new(body, "sd_ln", json_from_number(d->sd_ln));
+	json_object_set_new(body, "p_fits", json_from_number(d->p_fits));
+	json_object_set_new(body, "p_ok", json_from_number(d->p_ok));
+	json_object_set_new(body, "predicted_peak_bytes", json_from_number(d->predicted_peak_bytes));
+	json_object_set_new(body, "incumbent_ln", json_from_number(d->incumbent_ln));
+	json_object_set_new(body, "reason", json_from_text(d->reason));
+	return body;
+}
+
+/* Decides, or takes up the decision that a crash left unregistered. *ret_id 0: nothing left to try. */
+static enum err_code decide(struct search *run, int64_t *ret_id, struct err *reterr)
+{
+	struct state *s = &run->c->state;
+	if (s->has_pending_decision) {
+		*ret_id = s->pending_id;
+		return OK;
+	}
+	struct search_input input = s->search;
+	struct decision decision = {0};
+	narrowing_apply(&run->narrowing, s, &input);
+	TRY(run->strategy->next(&input, &decision, reterr));
+	enum err_code code = OK;
+	*ret_id = 0;
+	if (decision.found)
+		code = campaign_append(run->c, ENTRY_DECISION, 0, NULL, json_dump_take(decision_json(run, &decision)),
+				       ret_id, reterr);
+	decision_release(&decision);
+	TRY(code);
+	return campaign_refresh(run->c, reterr);
+}
+
+/* The signature is in the ledger before anything runs: no candidate is ever tried twice by accident. */
+static enum err_code register_trial(struct search *run, int64_t decision_id, struct candidate *ret_candidate,
+				    int *ret_number, struct err *reterr)
+{
+	struct state *s = &run->c->state;
+	struct candidate pending = {s->space.n_levers, s->pending.setting};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	char signature[65];
+	int number = s->n_trials ? s->trials[s->n_trials - 1].number + 1 : 1;
+	candidate_copy(ret_candidate, &pending);
+	candidate_to_json(&pending, &s->space, &text);
+	candidate_signature(&pending, &s->space, signature);
+	json_t *body = json_object();
+	json_object_set_new(body, "candidate", json_loads(text.buf, 0, NULL));
+	json_object_set_new(body, "decision_id", json_integer(decision_id));
+	TRY(campaign_append(run->c, ENTRY_REGISTERED, number, signature, json_dump_take(body), NULL, reterr));
+	*ret_number = number;
+	return campaign_refresh(run->c, reterr);
+}
+
+static double measured_best_ln(const struct state *s)
+{
+	double best = NAN;
+	for (size_t i = 0; i < s->n_trials; i++)
+		if (s->trials[i].status == TRIAL_VALID)
+			best = fmax(best, s->trials[i].run.gain_ln);
+	return best;
+}
+
+/* Mean cost so far times what is left; unknown before the first trial. */
+static double eta_s(const struct search *run)
+{
+	const struct state *s = &run->c->state;
+	return s->n_counted ? (s->cost.search_s + s->cost.build_s) / s->n_counted * (run->budget - s->n_counted) : NAN;
+}
+
+static void report_trial(struct search *run, int number)
+{
+	const struct state *s = &run->c->state;
+	for (size_t i = 0; i < s->n_trials; i++) {
+		if (s->trials[i].number != number)
+			continue;
+		struct progress p = {.kind = PROGRESS_TRIAL, .trial = &s->trials[i], .trials_done = s->n_counted,
+				     .trials_budget = run->budget, .best_ln = measured_best_ln(s),
+				     .eta_s = eta_s(run)};
+		campaign_report_progress(run->c, &p);
+	}
+}
+
+static enum err_code run_trial(struct search *run, int64_t decision_id, enum execute_end *ret_end, struct err *reterr)
+{
+	struct candidate candidate = CANDIDATE_INIT;
+	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
+	int number = 0;
+	enum err_code code = register_trial(run, decision_id, &candidate, &number, reterr);
+	if (code == OK) {
+		const struct state *s = &run->c->state;
+		strbuf_addf(&label, "%d/%d  %s: ", s->n_counted + 1, run->budget,
+			    s->trials[s->n_trials - 1].operators);
+		candidate_describe(&candidate, NULL, &s->space, &label);
+		struct progress p = {.kind = PROGRESS_STAGE, .text = label.buf, .trials_done = s->n_counted,
+				     .trials_budget = run->budget, .best_ln = measured_best_ln(s),
+				     .eta_s = eta_s(run)};
+		campaign_report_progress(run->c, &p);
+		struct execute_request request = {.role = ROLE_SEARCH, .trial = number, .candidate = &candidate,
+						  .label = label.buf};
+		code = trial_execute(run->c, &request, ret_end, reterr);
+	}
+	candidate_release(&candidate);
+	if (code == OK)
+		report_trial(run, number);
+	return code;
+}
+
+static bool budget_is_used(const struct search *run, const char **ret_which)
+{
+	const struct budget *budget = &run->c->task.budget;
+	const struct state *s = &run->c->state;
+	if (s->n_counted >= run->budget)
+		*ret_which = "trials";
+	else if (budget->device_hours > 0 && s->cost.search_s >= 3600 * budget->device_hours)
+		*ret_which = "device-hours";
+	else if (budget->wall_s > 0 && clock_now_s() - run->c->opened_s >= budget->wall_s)
+		*ret_which = "wall time";
+	else
+		return false;
+	return true;
+}
+
+static enum err_code note(struct campaign *c, const char *text)
+{
+	struct progress p = {.kind = PROGRESS_NOTE, .text = text};
+	campaign_report_progress(c, &p);
+	return OK;
+}
+
+static enum err_code search_step(struct search *run, bool *ret_more, struct err *reterr)
+{
+	const char *which = NULL;
+	int64_t decision_id = 0;
+	enum execute_end end = EXECUTE_FINISHED;
+	*ret_more = false;
+	if (campaign_stop_wanted(run->c))
+		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
+	if (budget_is_used(run, &which))
+		return strcmp(which, "trials") == 0 ? OK : note(run->c, which);
+	TRY(decide(run, &decision_id, reterr));
+	if (!decision_id)
+		return note(run->c, "every legal candidate has been tried");
+	TRY(run_trial(run, decision_id, &end, reterr));
+	if (end == EXECUTE_INTERRUPTED)
+		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
+	run->transient_in_a_row = end == EXECUTE_TRANSIENT ? run->transient_in_a_row + 1 : 0;
+	if (run->transient_in_a_row >= TRANSIENT_TRIES)
+		return err_set(reterr, ERR_FAILED, "%d executions in a row could not be carried out; see the notes above",
+			       TRANSIENT_TRIES);
+	*ret_more = true;
+	return OK;
+}
+
+static enum err_code check_ready(const struct campaign *c, const struct run_options *options, struct err *reterr)
+{
+	if (!c->state.has_campaign || !c->state.has_noise)
+		return err_set(reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
+	TRY(campaign_check_contract(c, reterr));
+	if (c->state.noise.sigma_pair > noisy_sigma_pair && !options->accept_noise)
+		return err_set(reterr, ERR_STATE,
+			       "this machine is too noisy: sigma_pair %.1f%%, effects below %.0f%% cannot be told apart; quieten it "
+			       "and run  infrarsi doctor --new,  or go on with --accept-noise",
+			       100 * c->state.noise.sigma_pair, 200 * c->state.noise.sigma_pair);
+	return OK;
+}
+
+enum err_code search_run(struct campaign *c, const struct run_options *options, struct err *reterr)
+{
+	struct search run = {.c = c, .options = options,
+			     .strategy = strategy_find(options->strategy ? options->strategy : "controller"),
+			     .budget = options->trials > 0 ? options->trials : c->task.budget.trials};
+	if (!run.strategy)
+		return err_set(reterr, ERR_INPUT, "unknown strategy '%s'", options->strategy);
+	TRY(check_ready(c, options, reterr));
+	TRY(patches_gather(c, reterr));
+	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts, &c->arena,
+			    &run.narrowing, reterr));
+	bool more = !c->state.finished || c->state.n_counted < run.budget;
+	while (more)
+		TRY(search_step(&run, &more, reterr));
+	return options->search_only ? OK : promote_run(c, reterr);
+}

@@ -1,0 +1,244 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/trial_int.h"
+
+/* Limits that the task does not state. */
+static const double build_timeout_s = 1800;
+static const double stall_floor_s = 60, stall_factor = 10;
+
+struct running { /* what the progress callback needs */
+	struct campaign *c;
+	const char *label;
+	double started_s;
+	int update;
+};
+
+static bool on_progress(void *context, const struct run_line *line)
+{
+	struct running *run = context;
+	struct event event;
+	if (line && event_parse(line->text, line->length, &event, NULL) == OK) {
+		if (event.kind != EVENT_UPDATE || event.rank != 0)
+			return true;
+		run->update = event.update;
+	}
+	struct progress p = {.kind = PROGRESS_UPDATE, .text = run->label, .update = run->update,
+			     .updates = run->c->task.contract.updates, .elapsed_s = clock_now_s() - run->started_s,
+			     .best_ln = NAN, .eta_s = NAN};
+	campaign_report_progress(run->c, &p);
+	return true;
+}
+
+static json_t *started_json(const struct preparation *p)
+{
+	const struct execute_request *q = p->request;
+	json_t *body = json_object();
+	json_object_set_new(body, "role", json_string(receipt_role_names[q->role]));
+	json_object_set_new(body, "seq", json_integer(p->seq));
+	json_object_set_new(body, "nonce", json_string(p->nonce));
+	json_object_set_new(body, "finalist", json_integer(q->finalist));
+	json_object_set_new(body, "pair", json_integer(q->pair));
+	json_object_set_new(body, "side", json_string(q->is_candidate_side ? "candidate" : "reference"));
+	return body;
+}
+
+static enum err_code append_released(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
+				     const json_t *started, double device_s, const char *reason, struct err *reterr)
+{
+	json_t *body = started ? json_deep_copy(started) : json_object();
+	json_object_set_new(body, "device_s", json_from_number(device_s));
+	json_object_set_new(body, "reason", json_from_text(reason));
+	return campaign_append(c, kind, trial, signature, json_dump_take(body), NULL, reterr);
+}
+
+/* A hang is a gap that no checkpoint or evaluation of the reference ever came near (DESIGN section 14). */
+static double stall_limit_s(const struct campaign *c)
+{
+	double longest = 0;
+	for (size_t i = 0; i < c->state.n_references; i++)
+		for (size_t k = 0; k < c->state.references[i].n_steps; k++)
+			longest = MAX_OF(longest, c->state.references[i].step_s[k]);
+	return MAX_OF(stall_floor_s, stall_factor * longest);
+}
+
+static enum err_code build(struct campaign *c, const struct preparation *p, struct running *running,
+			   struct build_result *ret_build, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *work = xasprintf("%s/work", c->dir);
+	const char *none = NULL;
+	struct build_request request = {
+		.root = c->task.root,
+		.snapshot = &c->snapshot,
+		.work_dir = work,
+		.diff_paths = p->diff_paths,
+		.diff_digests = p->diff_digests,
+		.argv = p->resolved.build_argv,
+		.env = p->build_env,
+		.build_key = p->build_key,
+		.timeout_s = build_timeout_s,
+		.sandbox = c->options.sandbox,
+		.link_in = &none,
+		.hidden = p->hidden,
+	};
+	return workspace_build(&c->runner, &request, on_progress, running, ret_build, reterr);
+}
+
+static enum err_code launch(struct campaign *c, const struct preparation *p, const char *trial_dir,
+			    struct running *running, struct run_outcome *ret_outcome, struct err *reterr)
+{
+	const struct contract *contract = &c->task.contract;
+	struct run_request request = {
+		.dir = trial_dir,
+		.argv = p->resolved.argv,
+		.env = p->job_env,
+		.control_dir = p->control_dir,
+		.log_path = p->log_path,
+		.network = c->task.launch.network,
+		.sandbox = c->options.sandbox,
+		.read_only = p->frozen,
+		.hidden = p->hidden,
+		.limits = {.wall_s = c->task.launch.timeout_s,
+			   .startup_s = c->task.launch.startup_timeout_s,
+			   .stall_s = stall_limit_s(c),
+			   .stall_after_update = contract->warmup,
+			   .expected_updates = contract->updates},
+	};
+	TRY(make_dirs(p->control_dir, 0700, reterr));
+	return runner_run(&c->runner, &request, on_progress, running, ret_outcome, reterr);
+}
+
+/* Judges the receipt and writes it down: receipt first, then the ledger row. */
+static enum err_code conclude(struct campaign *c, const struct preparation *p, const struct reference_set *refs,
+			      struct receipt *r, double build_s, struct err *reterr)
+{
+	const struct receipt *self = r;
+	const struct receipt *const *against = refs->n ? refs->valid : &self;
+	struct verdict verdict;
+	struct window_stats stats;
+	TRY(receipt_seal(r, &c->keys, p->receipt_path, reterr));
+	TRY(verify_receipt(r, against, refs->n ? refs->n : 1, p->request->duel, &verdict, reterr));
+	receipt_window(r, &stats);
+	struct execution_record record = {.receipt = r, .verdict = &verdict, .receipt_path = p->receipt_relative,
+					  .log_path = p->log_relative, .stats = &stats, .build_s = build_s,
+					  .finalist = p->request->finalist, .pair = p->request->pair,
+					  .is_candidate_side = p->request->is_candidate_side};
+	TRY(campaign_append(c, ENTRY_FINISHED, p->request->trial, r->signature, state_finished_body(&record), NULL,
+			    reterr));
+	return campaign_refresh(c, reterr);
+}
+
+struct attempt {
+	struct campaign *c;
+	struct preparation *p;
+	struct reference_set *refs;
+	struct receipt *receipt;
+	struct running *running;
+	bool stopped;
+	double device_s; /* spent, for an attempt that leaves no receipt */
+};
+
+static enum err_code run_built(struct attempt *a, const struct build_result *built, struct err *reterr)
+{
+	struct campaign *c = a->c;
+	CLEANUP(free_ptr) char *work = xasprintf("%s/work", c->dir);
+	CLEANUP(free_ptr) char *name = xasprintf("%04lld", (long long)a->p->seq);
+	char trial_dir[4096];
+	struct run_outcome outcome = {0};
+	TRY(workspace_trial(built, work, name, trial_dir, reterr));
+	enum err_code code = launch(c, a->p, trial_dir, a->running, &outcome, reterr);
+	if (code == OK) {
+		a->device_s = (outcome.end_s - outcome.spawn_s) * a->receipt->device_count;
+		a->stopped = outcome.end == RUN_STOPPED;
+		if (!a->stopped)
+			code = receipt_fill_after(c, a->p, &outcome, trial_dir, a->receipt, reterr);
+	}
+	run_outcome_release(&outcome);
+	/* The folder has served: nothing in it may reach another trial. */
+	enum err_code removed = remove_tree(trial_dir, code == OK ? reterr : NULL);
+	return code != OK ? code : removed;
+}
+
+static enum err_code attempt_run(struct attempt *a, struct err *reterr)
+{
+	struct campaign *c = a->c;
+	struct build_result built = {0};
+	TRY(receipt_fill_before(c, a->p, a->refs, a->receipt, reterr));
+	TRY(build(c, a->p, a->running, &built, reterr));
+	if (campaign_stop_wanted(c)) {
+		a->stopped = true;
+		return OK;
+	}
+	if (built.ok)
+		TRY(run_built(a, &built, reterr));
+	else
+		receipt_fill_build_failure(a->p, &built, a->receipt);
+	if (a->stopped)
+		return OK;
+	return conclude(c, a->p, a->refs, a->receipt, built.cached ? 0 : built.seconds, reterr);
+}
+
+static enum err_code release_attempt(struct attempt *a, enum entry_kind kind, const json_t *started,
+				     const char *reason, struct err *reterr)
+{
+	char signature[65];
+	candidate_signature(a->p->request->candidate, &a->c->state.space, signature);
+	TRY(append_released(a->c, kind, a->p->request->trial, signature, started, a->device_s, reason, reterr));
+	return campaign_refresh(a->c, reterr);
+}
+
+static enum err_code attempt_all(struct attempt *a, enum execute_end *ret_end, struct err *reterr)
+{
+	struct campaign *c = a->c;
+	const struct execute_request *request = a->p->request;
+	CLEANUP(json_decref_ptr) json_t *started = started_json(a->p);
+	TRY(campaign_append(c, ENTRY_STARTED, request->trial, NULL, json_dump_take(json_incref(started)), NULL,
+			    reterr));
+	struct err fault = ERR_INIT;
+	enum err_code code = attempt_run(a, &fault);
+	if (code == OK && !a->stopped) {
+		*ret_end = EXECUTE_FINISHED;
+		return OK;
+	}
+	if (code == OK || code == ERR_INTERRUPTED) {
+		*ret_end = EXECUTE_INTERRUPTED;
+		return release_attempt(a, ENTRY_INTERRUPTED, started, "stopped by the user", reterr);
+	}
+	/* The harness failed, not the job: the candidate keeps its standing. */
+	char reason[2048];
+	err_format(&fault, reason, sizeof(reason));
+	*ret_end = EXECUTE_TRANSIENT;
+	struct progress p = {.kind = PROGRESS_NOTE, .text = reason};
+	campaign_report_progress(c, &p);
+	return release_attempt(a, ENTRY_TRANSIENT, started, reason, reterr);
+}
+
+enum err_code trial_execute(struct campaign *c, const struct execute_request *request, enum execute_end *ret_end,
+			    struct err *reterr)
+{
+	struct preparation p;
+	struct reference_set refs = {0};
+	struct receipt receipt;
+	struct running running = {.c = c, .label = request->label, .started_s = clock_now_s()};
+	TRY(preparation_init(c, request, &p, reterr));
+	receipt_init(&receipt);
+	enum err_code code = reference_set_load(c, &refs, reterr);
+	struct attempt attempt = {.c = c, .p = &p, .refs = &refs, .receipt = &receipt, .running = &running};
+	if (code == OK)
+		code = attempt_all(&attempt, ret_end, reterr);
+	reference_set_release(&refs);
+	receipt_release(&receipt);
+	preparation_release(&p);
+	return code;
+}

@@ -1,0 +1,216 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/trial_int.h"
+
+/* What every job gets; everything else of the user's environment stays out unless pass_env names it. */
+static const char *const inherited_names[] = {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+					      "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+
+struct env_list {
+	struct arena *arena;
+	const char **items;
+	size_t count;
+};
+
+static size_t name_length(const char *item)
+{
+	return strcspn(item, "=");
+}
+
+/* The last value of a name wins. */
+static void env_set(struct env_list *list, const char *item)
+{
+	size_t length = name_length(item);
+	for (size_t i = 0; i < list->count; i++)
+		if (name_length(list->items[i]) == length && strncmp(list->items[i], item, length) == 0) {
+			list->items[i] = item;
+			return;
+		}
+	list->items[list->count++] = item;
+}
+
+static void env_inherit(struct env_list *list, const char *name)
+{
+	const char *value = getenv(name);
+	if (value)
+		env_set(list, arena_printf(list->arena, "%s=%s", name, value));
+}
+
+static size_t count_strings(const char *const *strings)
+{
+	size_t n = 0;
+	while (strings && strings[n])
+		n++;
+	return n;
+}
+
+static void common_environment(struct campaign *c, struct env_list *list)
+{
+	for (size_t i = 0; i < ARRAY_LEN(inherited_names); i++)
+		env_inherit(list, inherited_names[i]);
+	env_set(list, "HOME=/tmp");
+	env_set(list, "TMPDIR=/tmp");
+	env_set(list, arena_printf(list->arena, "INFRARSI_HOOK_DIR=%s", c->options.hook_dir));
+}
+
+static struct env_list env_new(struct campaign *c, struct preparation *p, const char *const *own)
+{
+	size_t room = ARRAY_LEN(inherited_names) + c->task.launch.pass_env.count + count_strings(own) + 8;
+	struct env_list list = {&p->arena, arena_array(&p->arena, room, sizeof(char *)), 0};
+	common_environment(c, &list);
+	return list;
+}
+
+static void job_environment(struct campaign *c, struct preparation *p)
+{
+	struct env_list list = env_new(c, p, p->resolved.env);
+	for (size_t i = 0; i < c->task.launch.pass_env.count; i++)
+		env_inherit(&list, c->task.launch.pass_env.items[i]);
+	for (size_t i = 0; p->resolved.env && p->resolved.env[i]; i++)
+		env_set(&list, p->resolved.env[i]);
+	env_set(&list, arena_printf(&p->arena, "INFRARSI_EVENT_PATH=%s/events", p->control_dir));
+	env_set(&list, arena_printf(&p->arena, "INFRARSI_NONCE=%s", p->nonce));
+	if (p->request->role == ROLE_PROFILE)
+		env_set(&list, "INFRARSI_PROFILE=1");
+	p->job_env = list.items;
+}
+
+static void build_environment(struct campaign *c, struct preparation *p)
+{
+	struct env_list list = env_new(c, p, p->resolved.build_env);
+	for (size_t i = 0; p->resolved.build_env && p->resolved.build_env[i]; i++)
+		env_set(&list, p->resolved.build_env[i]);
+	p->build_env = list.items;
+}
+
+/* The task's own variables with their values; passed-through ones by name, for a value may be a secret. */
+static void recorded_environment(struct campaign *c, struct preparation *p)
+{
+	const struct string_list *pass = &c->task.launch.pass_env;
+	size_t own = count_strings(p->resolved.env);
+	p->recorded_env = arena_array(&p->arena, own + pass->count, sizeof(char *));
+	for (size_t i = 0; i < own; i++)
+		p->recorded_env[p->n_recorded_env++] = p->resolved.env[i];
+	for (size_t i = 0; i < pass->count; i++)
+		p->recorded_env[p->n_recorded_env++] = pass->items[i];
+}
+
+static void patch_stack(struct campaign *c, struct preparation *p)
+{
+	const struct space *space = &c->state.space;
+	size_t n = 0;
+	p->diff_paths = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
+	p->diff_digests = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
+	for (size_t i = 0; i < space->n_patches; i++) {
+		if (p->request->candidate->setting[c->task.n_knobs + i] == 0)
+			continue;
+		p->diff_paths[n] = arena_printf(&p->arena, "%s/%s", c->dir, c->state.patch_paths[i]);
+		p->diff_digests[n++] = space->patches[i].digest;
+	}
+}
+
+/* What a job has no business reading: the campaign's records, the repository's history, the signing keys. */
+static void hidden_paths(struct campaign *c, struct preparation *p)
+{
+	const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	size_t n = 0;
+	p->hidden = arena_array(&p->arena, 8, sizeof(char *));
+	p->hidden[n++] = arena_printf(&p->arena, "%s/ledger.db", c->dir);
+	p->hidden[n++] = arena_printf(&p->arena, "%s/receipts", c->dir);
+	p->hidden[n++] = arena_printf(&p->arena, "%s/.git", c->task.root);
+	if (state_home && *state_home)
+		p->hidden[n++] = arena_printf(&p->arena, "%s/infrarsi/keys", state_home);
+	else if (home)
+		p->hidden[n++] = arena_printf(&p->arena, "%s/.local/state/infrarsi/keys", home);
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (path_exists(p->hidden[i]))
+			p->hidden[kept++] = p->hidden[i];
+	p->hidden[kept] = NULL;
+}
+
+static void frozen_files(struct campaign *c, struct preparation *p)
+{
+	p->frozen = arena_array(&p->arena, c->lock.n_files + 1, sizeof(char *));
+	for (size_t i = 0; i < c->lock.n_files; i++)
+		p->frozen[i] = c->lock.files[i].path;
+}
+
+static void paths(struct campaign *c, struct preparation *p)
+{
+	p->control_dir = arena_printf(&p->arena, "%s/control/%04lld", c->dir, (long long)p->seq);
+	p->log_relative = arena_printf(&p->arena, "logs/%04lld.log", (long long)p->seq);
+	p->log_path = arena_printf(&p->arena, "%s/%s", c->dir, p->log_relative);
+	p->receipt_relative = arena_printf(&p->arena, "receipts/%04lld.json", (long long)p->seq);
+	p->receipt_path = arena_printf(&p->arena, "%s/%s", c->dir, p->receipt_relative);
+}
+
+enum err_code preparation_init(struct campaign *c, const struct execute_request *request, struct preparation *ret_p,
+			       struct err *reterr)
+{
+	struct preparation p = {.request = request, .seq = c->state.next_seq};
+	unsigned char bytes[16];
+	random_bytes(bytes, sizeof(bytes));
+	hex_encode(bytes, sizeof(bytes), p.nonce);
+	enum err_code code = space_resolve(&c->state.space, request->candidate, &p.arena, &p.resolved, reterr);
+	if (code != OK) {
+		arena_release(&p.arena);
+		return code;
+	}
+	*ret_p = p;
+	paths(c, ret_p);
+	job_environment(c, ret_p);
+	build_environment(c, ret_p);
+	recorded_environment(c, ret_p);
+	patch_stack(c, ret_p);
+	hidden_paths(c, ret_p);
+	frozen_files(c, ret_p);
+	resolved_build_key(&ret_p->resolved, ret_p->build_key);
+	return OK;
+}
+
+void preparation_release(struct preparation *p)
+{
+	arena_release(&p->arena);
+}
+
+static void add_words(struct strbuf *text, const char *label, const char *const *words)
+{
+	if (!words || !words[0])
+		return;
+	strbuf_addf(text, "%s", label);
+	for (size_t i = 0; words[i]; i++) {
+		strbuf_addch(text, ' ');
+		strbuf_add_shell(text, words[i]);
+	}
+	strbuf_addch(text, '\n');
+}
+
+enum err_code trial_describe(struct campaign *c, const struct candidate *candidate, struct strbuf *text,
+			     struct err *reterr)
+{
+	struct execute_request request = {.role = ROLE_SEARCH, .candidate = candidate, .label = ""};
+	struct preparation p;
+	TRY(preparation_init(c, &request, &p, reterr));
+	strbuf_addstr(text, "candidate ");
+	candidate_describe(candidate, NULL, &c->state.space, text);
+	strbuf_addch(text, '\n');
+	add_words(text, "patches  ", p.diff_paths);
+	add_words(text, "build    ", p.resolved.build_argv);
+	add_words(text, "build env", p.build_env);
+	add_words(text, "run      ", p.resolved.argv);
+	add_words(text, "with     ", p.resolved.env);
+	for (size_t i = 0; i < c->task.launch.pass_env.count; i++)
+		strbuf_addf(text, "passes    %s (value not shown)\n", c->task.launch.pass_env.items[i]);
+	add_words(text, "frozen   ", p.frozen);
+	preparation_release(&p);
+	return OK;
+}

@@ -1,0 +1,130 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "promote/promotion.h"
+
+enum { REFERENCE_RETRIES = 2 };
+
+static bool was_finalist(const struct state *s, int trial)
+{
+	for (size_t d = 0; d < s->n_duels; d++)
+		if (s->duels[d].trial == trial)
+			return true;
+	return false;
+}
+
+/* The trial re-tested next: the best by posterior mean that has not been a finalist yet; NULL = none. */
+static enum err_code next_finalist(const struct state *s, const struct trial **ret_trial, struct err *reterr)
+{
+	struct arena arena = ARENA_INIT;
+	size_t room = s->n_trials + 1, count = 0;
+	int *order = arena_array(&arena, room, sizeof(int));
+	enum err_code code = search_finalists(&s->search, room, order, &count, reterr);
+	const struct trial *chosen = NULL;
+	for (size_t i = 0; i < count && code == OK && !chosen; i++) {
+		const struct trial *t = &s->trials[s->observation_trial[order[i]]];
+		if (!was_finalist(s, t->number))
+			chosen = t;
+	}
+	arena_release(&arena);
+	if (code == OK)
+		*ret_trial = chosen;
+	return code;
+}
+
+static enum err_code open_or_conclude(const struct state *s, struct promotion_step *step, struct err *reterr)
+{
+	const struct duel *last = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
+	const struct trial *finalist = NULL;
+	bool delivered = last && last->valid && last->result.delivered;
+	if (!delivered && s->n_duels < FINALISTS_ALLOWED)
+		TRY(next_finalist(s, &finalist, reterr));
+	if (!finalist) {
+		step->kind = PROMOTION_CONCLUDE;
+		step->delivered_finalist = delivered ? last->finalist : 0;
+		return OK;
+	}
+	step->kind = PROMOTION_OPEN;
+	step->finalist = (int)s->n_duels + 1;
+	step->trial = finalist->number;
+	step->pairs = duel_pairs_wanted(s->noise.sigma_pair);
+	step->claimed_ln = finalist->run.gain_ln;
+	return OK;
+}
+
+static bool has_run(const struct execution *run)
+{
+	return run->receipt_path != NULL;
+}
+
+static bool is_usable(const struct execution *run)
+{
+	return run->has_time && run->verdict.valid;
+}
+
+/* The side that runs next; even pairs begin with the reference, odd ones with the candidate. */
+static bool next_side(const struct duel *d, struct promotion_step *step)
+{
+	for (size_t p = 0; p < d->n_pairs; p++)
+		for (int k = 0; k < 2; k++) {
+			bool candidate_side = (k == 1) != (p % 2 == 1);
+			const struct execution *run =
+				candidate_side ? &d->candidate_runs[p] : &d->reference_runs[p];
+			if (has_run(run))
+				continue;
+			step->kind = PROMOTION_EXECUTE;
+			step->finalist = d->finalist;
+			step->trial = d->trial;
+			step->pair = (int)p;
+			step->is_candidate_side = candidate_side;
+			return true;
+		}
+	return false;
+}
+
+static bool candidate_failed(const struct duel *d)
+{
+	for (size_t p = 0; p < d->n_pairs; p++)
+		if (has_run(&d->candidate_runs[p]) && !is_usable(&d->candidate_runs[p]))
+			return true;
+	return false;
+}
+
+static void judge(const struct state *s, const struct duel *d, struct promotion_step *step)
+{
+	struct arena arena = ARENA_INIT;
+	double *pair_ln = arena_array(&arena, d->n_pairs, sizeof(double));
+	size_t n = 0;
+	for (size_t p = 0; p < d->n_pairs; p++)
+		if (is_usable(&d->candidate_runs[p]) && has_run(&d->reference_runs[p]))
+			pair_ln[n++] = log(d->reference_runs[p].time_s / d->candidate_runs[p].time_s);
+	step->kind = PROMOTION_JUDGE;
+	step->finalist = d->finalist;
+	step->trial = d->trial;
+	step->valid = n == d->n_pairs;
+	step->result = (struct duel_result){.pairs = (int)n};
+	if (step->valid) {
+		struct duel_input input = {.pair_ln = pair_ln, .n_pairs = n, .reference_runs = s->noise.runs,
+					   .sigma_pair = s->noise.sigma_pair,
+					   .finalists_allowed = FINALISTS_ALLOWED};
+		duel_judge(&input, &step->result);
+	}
+	arena_release(&arena);
+}
+
+enum err_code promotion_next(const struct state *s, struct promotion_step *ret_step, struct err *reterr)
+{
+	struct promotion_step step = {0};
+	const struct duel *open = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
+	if (s->finished)
+		step.kind = PROMOTION_OVER;
+	else if (!open || open->finished)
+		TRY(open_or_conclude(s, &step, reterr));
+	else if (candidate_failed(open) || open->reference_failures > REFERENCE_RETRIES || !next_side(open, &step))
+		judge(s, open, &step);
+	*ret_step = step;
+	return OK;
+}

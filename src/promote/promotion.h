@@ -1,0 +1,35 @@
+/*
+ * Promotion (DESIGN section 10, CONTROLLER R9): finalists one after another, each in a sequential, order-swapped duel against the
+ * untouched reference. A pure function of the state says what is to be done next; the campaign does it and records it, so
+ * promotion resumes wherever it was stopped.
+ */
+#ifndef INFRARSI_PROMOTE_PROMOTION_H
+#define INFRARSI_PROMOTE_PROMOTION_H
+
+#include "base/base.h"
+#include "state/state.h"
+
+enum { FINALISTS_ALLOWED = 3 };
+
+enum promotion_kind {
+	PROMOTION_OPEN,     /* take trial `trial` as finalist number `finalist` with `pairs` pairs */
+	PROMOTION_EXECUTE,  /* run one side of a pair of the open duel */
+	PROMOTION_JUDGE,    /* the open duel is complete, or cannot become valid any more */
+	PROMOTION_CONCLUDE, /* delivered_finalist (0 = none) */
+	PROMOTION_OVER,     /* nothing left to do */
+};
+
+struct promotion_step {
+	enum promotion_kind kind;
+	int finalist, trial, pairs; /* open */
+	double claimed_ln;
+	int pair;                   /* execute */
+	bool is_candidate_side;
+	bool valid;                 /* judge */
+	struct duel_result result;
+	int delivered_finalist;     /* conclude */
+};
+
+enum err_code promotion_next(const struct state *s, struct promotion_step *ret_step, struct err *reterr) MUST_CHECK;
+
+#endif

@@ -1,0 +1,145 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "state/state_int.h"
+
+/* JSON text made by another module, as a value inside ours. */
+static json_t *json_from_json_text(const char *text)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	return json ? json : json_null();
+}
+
+static json_t *window_steps(const struct receipt *r)
+{
+	json_t *steps = json_array();
+	for (size_t i = 0; i < r->n_updates; i++)
+		if (r->updates[i].update > r->terms.warmup && isfinite(r->updates[i].harness_s))
+			json_array_append_new(steps, json_real(r->updates[i].harness_s));
+	return steps;
+}
+
+static json_t *phases_to_json(const struct receipt *r)
+{
+	json_t *phases = json_object();
+	for (int p = 0; p < N_PHASES; p++)
+		if (r->phase_s[p].has)
+			json_object_set_new(phases, phase_names[p], json_from_number(r->phase_s[p].value));
+	return phases;
+}
+
+char *state_finished_body(const struct execution_record *record)
+{
+	const struct receipt *r = record->receipt;
+	const struct window_stats *w = record->stats;
+	CLEANUP(strbuf_release) struct strbuf verdict = STRBUF_INIT;
+	verdict_to_json(record->verdict, &verdict);
+	json_t *body = json_object();
+	json_object_set_new(body, "role", json_string(receipt_role_names[r->role]));
+	json_object_set_new(body, "receipt", json_from_text(record->receipt_path));
+	json_object_set_new(body, "receipt_digest", json_string(r->payload_digest));
+	json_object_set_new(body, "seq", json_integer(r->seq));
+	json_object_set_new(body, "log", json_from_text(record->log_path));
+	json_object_set_new(body, "time_s", json_from_number(w->has_time ? w->mean_s : NAN));
+	json_object_set_new(body, "median_s", json_from_number(w->has_time ? w->median_s : NAN));
+	json_object_set_new(body, "step_s", window_steps(r));
+	json_object_set_new(body, "updates", json_integer((json_int_t)r->n_updates));
+	json_object_set_new(body, "peak_bytes", json_from_number(receipt_peak_bytes(r)));
+	json_object_set_new(body, "shortfall_bytes", json_from_number(receipt_shortfall_bytes(r)));
+	json_object_set_new(body, "capacity_bytes",
+		json_from_number(r->oom_capacity_bytes.has ? r->oom_capacity_bytes.value : NAN));
+	json_object_set_new(body, "device_s", json_from_number(r->wall_s * r->device_count));
+	json_object_set_new(body, "build_s", json_from_number(record->build_s));
+	json_object_set_new(body, "failure", json_string(failure_class_names[r->failure]));
+	json_object_set_new(body, "evidence", json_from_text(r->failure_evidence));
+	json_object_set_new(body, "evidence_source", json_from_text(r->failure_source));
+	json_object_set_new(body, "verdict", json_from_json_text(verdict.buf));
+	json_object_set_new(body, "phase_s", phases_to_json(r));
+	json_object_set_new(body, "finalist", json_integer(record->finalist));
+	json_object_set_new(body, "pair", json_integer(record->pair));
+	json_object_set_new(body, "side", json_string(record->is_candidate_side ? "candidate" : "reference"));
+	return json_dump_take(body);
+}
+
+static int name_index(const char *name, const char *const *names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	return -1;
+}
+
+static void steps_from_body(struct arena *arena, const json_t *body, struct execution *run)
+{
+	const json_t *steps = json_object_get(body, "step_s");
+	run->n_steps = json_array_size(steps);
+	run->step_s = arena_array(arena, run->n_steps, sizeof(double));
+	for (size_t i = 0; i < run->n_steps; i++)
+		run->step_s[i] = json_number_value(json_array_get(steps, i));
+}
+
+static void phases_from_body(const json_t *body, struct execution *run)
+{
+	const json_t *phases = json_object_get(body, "phase_s");
+	for (int p = 0; p < N_PHASES; p++)
+		run->phase_s[p] = json_number_of(phases, phase_names[p]);
+}
+
+enum err_code execution_from_body(
+	struct arena *arena, const json_t *body, struct execution *ret_execution, struct err *reterr)
+{
+	struct execution run = {.gain_ln = NAN};
+	int role = name_index(json_text_of(body, "role"), receipt_role_names, 4);
+	int failure = name_index(json_text_of(body, "failure"), failure_class_names, N_FAILURE_CLASSES);
+	json_t *verdict = json_object_get(body, "verdict");
+	if (role < 0 || failure < 0 || !json_is_object(verdict))
+		return err_set(reterr, ERR_INPUT,
+			"a finished entry needs a role, a failure class and a verdict that this version "
+			"knows");
+	run.role = (enum receipt_role)role;
+	run.failure = (enum failure_class)failure;
+	CLEANUP(free_ptr) char *text = json_dump_take(json_incref(verdict));
+	TRY(verdict_from_json(text, &run.verdict, reterr));
+	run.receipt_path = arena_strdup(arena, json_text_of(body, "receipt"));
+	run.receipt_digest = arena_strdup(arena, json_text_of(body, "receipt_digest"));
+	run.log_path = arena_strdup(arena, json_text_of(body, "log"));
+	run.evidence = arena_strdup(arena, json_text_of(body, "evidence"));
+	run.evidence_source = arena_strdup(arena, json_text_of(body, "evidence_source"));
+	run.time_s = json_number_of(body, "time_s");
+	run.median_s = json_number_of(body, "median_s");
+	run.has_time = run.time_s > 0;
+	run.updates_seen = (int)json_integer_of(body, "updates");
+	run.peak_bytes = json_number_of(body, "peak_bytes");
+	run.shortfall_bytes = json_number_of(body, "shortfall_bytes");
+	run.capacity_bytes = json_number_of(body, "capacity_bytes");
+	run.device_s = json_number_of(body, "device_s");
+	run.build_s = json_number_of(body, "build_s");
+	run.finalist = (int)json_integer_of(body, "finalist");
+	run.pair = (int)json_integer_of(body, "pair");
+	run.is_candidate_side = strcmp(json_text_of(body, "side"), "candidate") == 0;
+	steps_from_body(arena, body, &run);
+	phases_from_body(body, &run);
+	*ret_execution = run;
+	return OK;
+}
+
+enum trial_status execution_status(const struct execution *run)
+{
+	switch (run->failure) {
+	case FAILURE_OOM:
+		return TRIAL_OOM;
+	case FAILURE_TIMEOUT:
+	case FAILURE_STALL:
+		return TRIAL_HUNG;
+	case FAILURE_NONE:
+	case FAILURE_NAN:
+		return run->verdict.valid ? TRIAL_VALID : TRIAL_INVALID;
+	default:
+		return TRIAL_CRASHED;
+	}
+}

@@ -1,0 +1,162 @@
+/*
+ * What a ledger means: a pure function of (task, ledger, seed). Trials, reference runs, duels, cost, and the
+ * models' input. Used by the run loop to go on, by the report to show, by tests as "a ledger and the
+ * candidate it must lead to".
+ *
+ *     struct state state;
+ *     TRY(state_load(&task, ledger, &state, reterr));
+ *     ... state.trials, state.noise, state.space ...
+ *     state_release(&state);
+ *
+ * Only the entries of the last campaign in the ledger count. All strings live in state.arena. Seconds are
+ * device-seconds (wall seconds times devices) where the name says so.
+ */
+#ifndef INFRARSI_STATE_STATE_H
+#define INFRARSI_STATE_STATE_H
+
+#include "base/base.h"
+#include "base/memory.h"
+#include "event/receipt.h"
+#include "ledger/ledger.h"
+#include "search/search.h"
+#include "spec/space.h"
+#include "stats/noise.h"
+#include "verify/verify.h"
+
+struct task;
+
+enum trial_status {
+	TRIAL_REGISTERED, /* registered or running; no end recorded */
+	TRIAL_VALID,
+	TRIAL_OOM,
+	TRIAL_CRASHED, /* crash, build failure, killed, data, collective */
+	TRIAL_HUNG,    /* timeout, stall */
+	TRIAL_INVALID, /* ran, and the verdict rejects it */
+	TRIAL_INTERRUPTED,
+	TRIAL_TRANSIENT,
+	N_TRIAL_STATUSES
+};
+extern const char *const trial_status_names[N_TRIAL_STATUSES];
+
+struct execution { /* one finished execution: of a trial, the reference, the profile, or one side of a duel */
+	enum receipt_role role;
+	const char *receipt_path; /* relative to .infrarsi */
+	const char *receipt_digest;
+	const char *log_path;
+	bool has_time;
+	double time_s; /* window mean per update, the harness's clock */
+	double median_s;
+	double *step_s; /* the window's step times */
+	size_t n_steps;
+	int updates_seen;
+	double gain_ln;                     /* against the reference mean; NAN without time */
+	double peak_bytes, shortfall_bytes; /* NAN = unknown */
+	double capacity_bytes;              /* of the device, as an OOM reported it; NAN = unknown */
+	double device_s;                    /* cost */
+	double build_s;                     /* wall seconds of a build that was not cached */
+	enum failure_class failure;
+	const char *evidence; /* escaped line, "" = none */
+	const char *evidence_source;
+	struct verdict verdict;
+	double phase_s[N_PHASES]; /* NAN = not reported */
+	int finalist, pair;       /* duels: rank (1-based) and pair (0-based) */
+	bool is_candidate_side;
+};
+
+struct trial {
+	int number;
+	enum trial_status status;
+	struct candidate candidate;
+	const char *signature;
+	const char *operators, *reason;                            /* of its decision */
+	double predicted_ln, predicted_sd_ln, score, p_fits, p_ok; /* of its decision; NAN = none */
+	int base_trial;          /* it was derived from; 0 = the reference */
+	struct execution run;    /* where finished */
+	const char *reason_text; /* interrupted, transient: why */
+	double device_s;
+};
+
+struct refusal {                        /* refused before it ran */
+	const char *name, *by, *reason; /* "05-skip-clipping", "audit", ... */
+};
+
+struct duel {
+	int finalist;     /* rank, 1-based */
+	int trial;        /* number of the trial it re-tests */
+	double claimed_ln; /* what the search believed of it when it became a finalist */
+	struct execution *reference_runs, *candidate_runs; /* by pair; receipt_path NULL where not run yet */
+	size_t n_pairs;   /* wanted */
+	int reference_failures; /* reference runs without a usable time: a fault of the host */
+	bool finished;    /* judged: its result is recorded */
+	bool valid;       /* every candidate run valid */
+	struct duel_result result;
+	struct verdict verdict; /* of the last candidate run, with speed_reproduces decided */
+};
+
+struct cost { /* device-seconds, every failed, rejected and aborted execution included */
+	double reference_s, profile_s, search_s, promotion_s, build_s;
+	double tokens, usd;
+};
+
+struct state {
+	struct arena arena;
+	const struct task *task;
+	struct space space;
+	bool has_campaign;
+	const char *campaign_id, *task_digest, *contract_digest, *commit, *tree, *prefix;
+	const char *environment_json; /* machine and probes, from doctor; "" = none */
+	uint64_t seed;
+	int64_t next_seq; /* of receipts */
+	const char *last_receipt_digest;
+	const char **patch_paths; /* of each patch lever's diff, relative to .infrarsi */
+	struct execution *references;
+	size_t n_references;
+	bool has_profile;
+	struct execution profile;
+	bool has_noise;
+	struct noise noise;                          /* over the valid reference runs */
+	double reference_peak_bytes, capacity_bytes; /* NAN = unknown */
+	struct trial *trials; /* in order of number, interrupted and transient ones included */
+	size_t n_trials;
+	int n_counted; /* trials that used budget: finished ones */
+	int n_decisions;
+	bool has_pending_decision; /* decided and not registered: taken up again on resume */
+	struct decision pending;
+	int64_t pending_id;
+	struct refusal *refusals;
+	size_t n_refusals;
+	struct duel *duels;
+	size_t n_duels;
+	bool finished;          /* promotion is over: delivered or 1.00x */
+	int delivered_finalist; /* index into duels + 1; 0 = none */
+	struct cost cost;
+	const char *first_utc, *last_utc;
+	/* For the models; built on loading. */
+	struct search_input search;
+	int *observation_trial; /* observation index -> index into trials */
+};
+
+enum err_code state_load(const struct task *task, struct ledger *ledger, struct state *ret_state,
+	struct err *reterr) MUST_CHECK;
+void state_release(struct state *s);
+
+/* Index into trials of the incumbent by posterior mean; -1 = the reference. */
+enum err_code state_incumbent(
+	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
+/* Phase shares of an update from the profile run: fraction per phase, the rest in *ret_other; false without a
+ * profile. */
+bool state_phase_shares(const struct state *s, double ret_shares[N_PHASES], double *ret_other);
+
+/* Bodies of entries that several writers share; JSON text by malloc. */
+struct execution_record {
+	const struct receipt *receipt;
+	const struct verdict *verdict;
+	const char *receipt_path, *log_path;
+	const struct window_stats *stats;
+	double build_s;
+	int finalist, pair;
+	bool is_candidate_side;
+};
+char *state_finished_body(const struct execution_record *record);
+
+#endif

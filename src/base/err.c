@@ -6,6 +6,24 @@
 
 #include "base/err.h"
 
+/* Formats beside the message first: the arguments may point into it. A cut never leaves half a UTF-8
+ * sequence. */
+static void set_message(struct err *reterr, const char *fmt, va_list ap)
+{
+	char text[sizeof(reterr->message)];
+	int wanted = vsnprintf(text, sizeof(text), fmt, ap);
+	size_t n = strlen(text);
+	if (wanted >= (int)sizeof(text)) {
+		size_t tail = 0;
+		while (tail < 3 && tail < n && ((unsigned char)text[n - 1 - tail] & 0xC0) == 0x80)
+			tail++;
+		if (tail < n && ((unsigned char)text[n - 1 - tail] & 0xC0) == 0xC0)
+			n -= tail + 1;
+	}
+	memcpy(reterr->message, text, n);
+	reterr->message[n] = '\0';
+}
+
 static void set_place(struct err *reterr, const char *file, int line, int column)
 {
 	reterr->line = line;
@@ -19,7 +37,7 @@ enum err_code err_set(struct err *reterr, enum err_code code, const char *fmt, .
 		return code;
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(reterr->message, sizeof(reterr->message), fmt, ap);
+	set_message(reterr, fmt, ap);
 	va_end(ap);
 	reterr->code = code;
 	set_place(reterr, NULL, 0, 0);
@@ -33,7 +51,7 @@ enum err_code err_set_at(
 		return code;
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(reterr->message, sizeof(reterr->message), fmt, ap);
+	set_message(reterr, fmt, ap);
 	va_end(ap);
 	reterr->code = code;
 	set_place(reterr, file, line, column);
@@ -47,7 +65,7 @@ enum err_code err_errno(struct err *reterr, const char *fmt, ...)
 		return ERR_IO;
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(reterr->message, sizeof(reterr->message), fmt, ap);
+	set_message(reterr, fmt, ap);
 	va_end(ap);
 	size_t used = strlen(reterr->message);
 	snprintf(reterr->message + used, sizeof(reterr->message) - used, ": %s", strerror(saved));

@@ -1,7 +1,6 @@
 #include "base/base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,12 +39,11 @@ uint64_t sha256_u64(const void *bytes, size_t length)
 
 enum err_code sha256_file_hex(const char *path, char ret_hex[SHA256_HEX_SIZE], struct err *reterr)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno(reterr, "cannot read %s", path);
+	CLEANUP(close_fd) int fd = -1;
+	TRY(file_open_read(path, &fd, reterr));
 	crypto_hash_sha256_state state;
 	crypto_hash_sha256_init(&state);
-	static _Thread_local unsigned char chunk[1 << 16];
+	unsigned char chunk[1 << 15];
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
@@ -64,5 +62,8 @@ enum err_code sha256_file_hex(const char *path, char ret_hex[SHA256_HEX_SIZE], s
 
 void random_bytes(void *ret_bytes, size_t length)
 {
+	/* Opens the source of entropy once; safe to repeat. Where it fails, randombytes_buf() aborts. */
+	int ignored = sodium_init();
+	(void)ignored;
 	randombytes_buf(ret_bytes, length);
 }

@@ -68,9 +68,12 @@ enum err_code json_object_parse(const char *text, const char *what, json_t **ret
 {
 	json_error_t error;
 	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-	if (!json)
+	if (!json) {
+		CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT; /* it quotes the text */
+		strbuf_add_escaped(&shown, error.text, strlen(error.text));
 		return err_set(reterr, ERR_INPUT, "%s: line %d column %d: %s", what, error.line, error.column,
-			error.text);
+			shown.buf);
+	}
 	if (!json_is_object(json)) {
 		json_decref(json);
 		return err_set(reterr, ERR_INPUT, "%s: expected a JSON object", what);

@@ -82,6 +82,8 @@ void grow_array(void *pointer_to_array, size_t *capacity, size_t need, size_t el
 {
 	if (need <= *capacity)
 		return;
+	if (need > SIZE_MAX / 2)
+		die_oom(SIZE_MAX);
 	size_t wanted = *capacity ? *capacity : 8;
 	while (wanted < need)
 		wanted *= 2;
@@ -90,12 +92,10 @@ void grow_array(void *pointer_to_array, size_t *capacity, size_t need, size_t el
 	*capacity = wanted;
 }
 
-/* The header of a block is a multiple of the strictest alignment, so that the bytes behind it are aligned
- * too. */
 struct arena_block {
-	_Alignas(max_align_t) struct arena_block *next;
+	struct arena_block *next;
 	size_t used, size;
-	_Alignas(max_align_t) char bytes[];
+	char bytes[] __attribute__((aligned)); /* as malloc(): for any type */
 };
 
 enum { ARENA_BLOCK_BYTES = 16 * 1024 };

@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,6 +25,8 @@ extern char **environ;
 struct child {
 	pid_t pid;
 	int input, output, errors; /* our ends of the pipes; -1 = closed */
+	int ended;                 /* pidfd, readable once the child has ended; -1 = the kernel has none */
+	size_t sent;               /* bytes of its input */
 };
 
 static void child_close(struct child *c)
@@ -28,6 +34,7 @@ static void child_close(struct child *c)
 	close_fd(&c->input);
 	close_fd(&c->output);
 	close_fd(&c->errors);
+	close_fd(&c->ended);
 }
 
 static int spawn_with_pipes(
@@ -59,13 +66,31 @@ static int spawn_with_pipes(
 	return code;
 }
 
+/* A pipe whose ends are not 0, 1 or 2: where a caller has closed those, the child's redirections would
+ * overwrite each other. */
+static int pipe_above_stdio(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		if (ends[i] > STDERR_FILENO)
+			continue;
+		int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (higher < 0)
+			return -1;
+		close_fd(&ends[i]);
+		ends[i] = higher;
+	}
+	return 0;
+}
+
 static enum err_code child_start(
 	const struct process_run *run, bool split_errors, struct child *c, struct err *reterr)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, errs[2] = {-1, -1};
 	int code = 0;
-	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
-		(split_errors && pipe2(errs, O_CLOEXEC) != 0))
+	if (pipe_above_stdio(in) != 0 || pipe_above_stdio(out) != 0 ||
+		(split_errors && pipe_above_stdio(errs) != 0))
 		code = errno;
 	else
 		code = spawn_with_pipes(run, split_errors, in, out, errs, c);
@@ -76,7 +101,11 @@ static enum err_code child_start(
 	c->output = out[0];
 	c->errors = errs[0];
 	if (code == 0) {
+		c->ended = pidfd_open(c->pid, 0);
 		fcntl(c->input, F_SETFL, O_NONBLOCK);
+		fcntl(c->output, F_SETFL, O_NONBLOCK);
+		if (split_errors)
+			fcntl(c->errors, F_SETFL, O_NONBLOCK);
 		if (!run->input)
 			close_fd(&c->input);
 		return OK;
@@ -89,80 +118,180 @@ static enum err_code child_start(
 	return err_errno(reterr, "cannot start '%s'", run->argv[0]);
 }
 
-/* One read; false at end of file or error. */
-static bool drain(int *fd, struct strbuf *text)
+/* Reads what is there. Closes *fd at end of file or error. */
+static void drain(int *fd, struct strbuf *text)
 {
 	char chunk[1 << 14];
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n <= 0) {
+	if (n > 0)
+		strbuf_add(text, chunk, (size_t)n);
+	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
 		close_fd(fd);
-		return false;
-	}
-	strbuf_add(text, chunk, (size_t)n);
-	return true;
 }
 
-static void feed(struct child *c, const struct process_run *run, size_t *sent)
+/* write() without SIGPIPE: a child that does not read its input is its own affair. By this thread's mask,
+ * because the process's disposition belongs to all threads. */
+static ssize_t write_quietly(int fd, const void *bytes, size_t length)
 {
-	ssize_t n = write(c->input, run->input + *sent, run->input_length - *sent);
+	sigset_t pipe_signal, pending, old;
+	const struct timespec now = {0, 0};
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
+	ssize_t n = write(fd, bytes, length);
+	int saved = errno;
+	if (n < 0 && saved == EPIPE && !sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&pipe_signal, NULL, &now) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return n;
+}
+
+static void feed(struct child *c, const struct process_run *run)
+{
+	ssize_t n = write_quietly(c->input, run->input + c->sent, run->input_length - c->sent);
 	if (n > 0)
-		*sent += (size_t)n;
-	if ((n < 0 && errno != EINTR && errno != EAGAIN) || *sent == run->input_length)
+		c->sent += (size_t)n;
+	if ((n < 0 && errno != EINTR && errno != EAGAIN) || c->sent == run->input_length)
 		close_fd(&c->input);
 }
 
+/* True once the child has ended; it stays to be waited for. */
+static bool has_ended(const struct child *c)
+{
+	siginfo_t info = {.si_pid = 0};
+	return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == c->pid;
+}
+
+/* Waits for the first thing to happen, at most wait_s, and takes part in it. */
+static enum err_code exchange_once(struct child *c, const struct process_run *run, double wait_s,
+	struct strbuf *output, struct strbuf *errors, struct err *reterr)
+{
+	struct pollfd fds[4] = {{c->output, POLLIN, 0}, {c->errors, POLLIN, 0}, {c->input, POLLOUT, 0},
+		{c->ended, POLLIN, 0}};
+	if (poll(fds, ARRAY_LEN(fds), (int)ceil(wait_s * 1000)) < 0 && errno != EINTR)
+		return err_errno(reterr, "poll failed");
+	if (fds[0].revents)
+		drain(&c->output, output);
+	if (fds[1].revents)
+		drain(&c->errors, errors);
+	if (fds[2].revents)
+		feed(c, run);
+	size_t cap = run->output_cap_bytes ? run->output_cap_bytes : FILE_CAP_DEFAULT;
+	if (output->len > cap || errors->len > cap)
+		return err_set(reterr, ERR_LIMIT, "'%s' printed more than %zu bytes", run->argv[0], cap);
+	return OK;
+}
+
+/* Until the child ends: its end counts, not that of its output, which a program that it left in the
+ * background may hold open. Without pidfd (before Linux 5.3) it is asked every 20 ms. */
 static enum err_code exchange(struct child *c, const struct process_run *run, struct strbuf *output,
 	struct strbuf *errors, struct err *reterr)
 {
-	size_t cap = run->output_cap_bytes ? run->output_cap_bytes : FILE_CAP_DEFAULT;
 	double limit_s = run->timeout_s > 0 ? run->timeout_s : 60;
 	double deadline = clock_now_s() + limit_s;
-	size_t sent = 0;
-	while (c->output >= 0 || c->errors >= 0) {
-		double left = deadline - clock_now_s();
-		if (left <= 0)
-			return err_set(reterr, ERR_FAILED, "'%s' did not finish within %.0f s", run->argv[0],
-				limit_s);
-		struct pollfd fds[3] = {
-			{c->output, POLLIN, 0}, {c->errors, POLLIN, 0}, {c->input, POLLOUT, 0}};
-		if (poll(fds, 3, (int)(left * 1000) + 1) < 0 && errno != EINTR)
-			return err_errno(reterr, "poll failed");
-		if (fds[0].revents)
-			drain(&c->output, output);
-		if (fds[1].revents)
-			drain(&c->errors, errors);
-		if (fds[2].revents)
-			feed(c, run, &sent);
-		if (output->len > cap || errors->len > cap)
+	while (!has_ended(c)) {
+		double left_s = deadline - clock_now_s();
+		if (left_s <= 0)
 			return err_set(
-				reterr, ERR_LIMIT, "'%s' printed more than %zu bytes", run->argv[0], cap);
+				reterr, ERR_FAILED, "'%s' did not finish within %g s", run->argv[0], limit_s);
+		TRY(exchange_once(c, run, fmin(left_s, c->ended < 0 ? 0.02 : 1000), output, errors, reterr));
 	}
+	/* No more is written, so what is in the pipes can be read to its end. */
+	kill(-c->pid, SIGKILL);
+	close_fd(&c->input);
+	size_t before;
+	do {
+		before = output->len + errors->len;
+		TRY(exchange_once(c, run, 0, output, errors, reterr));
+	} while (output->len + errors->len > before);
+	return OK;
+}
+
+static enum err_code reap(const struct child *c, int *ret_status, struct err *reterr)
+{
+	int status = 0;
+	/* Before the wait, while the number still names this group: what the child left behind goes with it.
+	 */
+	kill(-c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_errno(reterr, "cannot wait for a child"); /* SIGCHLD ignored, or stolen */
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	return OK;
 }
 
 enum err_code process_run(const struct process_run *run, struct strbuf *ret_output, struct strbuf *ret_errors,
 	int *ret_status, struct err *reterr)
 {
-	struct child c = {-1, -1, -1, -1};
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+	struct child c = {.pid = -1, .input = -1, .output = -1, .errors = -1, .ended = -1};
+	int status = 0;
 	strbuf_clear(ret_output);
 	if (ret_errors)
 		strbuf_clear(ret_errors);
 	TRY(child_start(run, ret_errors != NULL, &c, reterr));
-	sigaction(SIGPIPE, &ignore, &old); /* a child that does not read its input is its own affair */
 	enum err_code code = exchange(&c, run, ret_output, ret_errors ? ret_errors : ret_output, reterr);
-	sigaction(SIGPIPE, &old, NULL);
 	child_close(&c);
-	if (code != OK)
-		kill(-c.pid, SIGKILL);
-	int status = 0;
-	while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
-		;
+	enum err_code reaped = reap(&c, &status, code == OK ? reterr : NULL);
+	code = code == OK ? reaped : code;
 	if (code == OK)
-		*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		*ret_status = status;
 	return code;
+}
+
+/* The environment without what makes git act on another repository, as a git hook or `git rebase --exec` has
+ * it (git rev-parse --local-env-vars), and with messages in English and no question at the terminal. */
+static const char **git_environment(void)
+{
+	static const char *const dropped[] = {
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_CONFIG=", "GIT_CONFIG_PARAMETERS=",
+		"GIT_CONFIG_COUNT=", "GIT_OBJECT_DIRECTORY=", "GIT_DIR=", "GIT_WORK_TREE=",
+		"GIT_IMPLICIT_WORK_TREE=", "GIT_GRAFT_FILE=", "GIT_INDEX_FILE=", "GIT_NO_REPLACE_OBJECTS=",
+		"GIT_REPLACE_REF_BASE=", "GIT_PREFIX=", "GIT_INTERNAL_SUPER_PREFIX=", "GIT_SHALLOW_FILE=",
+		"GIT_COMMON_DIR=", "GIT_EXTERNAL_DIFF=", "GIT_TERMINAL_PROMPT=", "LC_ALL="};
+	size_t n = 0, room = 0;
+	const char **env = NULL;
+	for (char **variable = environ; *variable; variable++) {
+		bool keep = true;
+		for (size_t i = 0; i < ARRAY_LEN(dropped) && keep; i++)
+			keep = strncmp(*variable, dropped[i], strlen(dropped[i])) != 0;
+		if (!keep)
+			continue;
+		grow_array(&env, &room, n + 1, sizeof(*env));
+		env[n++] = *variable;
+	}
+	grow_array(&env, &room, n + 3, sizeof(*env));
+	env[n++] = "GIT_TERMINAL_PROMPT=0";
+	env[n++] = "LC_ALL=C";
+	env[n] = NULL;
+	return env;
+}
+
+/* Appends the lines of text, "; " between them, until shown holds about 800 bytes. */
+static void add_lines(struct strbuf *shown, const char *text)
+{
+	while (*text && shown->len < 800) {
+		size_t n = strcspn(text, "\n");
+		if (n && shown->len)
+			strbuf_addstr(shown, "; ");
+		strbuf_add_escaped(shown, text, MIN_OF(n, (size_t)800));
+		text += n + (text[n] == '\n');
+	}
+}
+
+static enum err_code git_failure(const char *const *argv, int status, const struct strbuf *errors,
+	const struct strbuf *output, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
+	add_lines(&shown, errors->buf);
+	add_lines(&shown, output->buf); /* "nothing to commit" comes here */
+	size_t verb = 1;
+	while (argv[verb] && strcmp(argv[verb], "-c") == 0 && argv[verb + 1])
+		verb += 2;
+	return err_set(reterr, ERR_FAILED, "git %s failed (%d): %s", argv[verb] ? argv[verb] : "", status,
+		shown.buf);
 }
 
 enum err_code git_run_argv(const char *dir, const char *const *argv, const char *const *env,
@@ -170,27 +299,18 @@ enum err_code git_run_argv(const char *dir, const char *const *argv, const char 
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf errors = STRBUF_INIT;
+	CLEANUP(free_ptr) const char **own_env = env ? NULL : git_environment();
 	int status = 0;
 	struct process_run run = {.argv = argv,
-		.env = env,
+		.env = env ? env : own_env,
 		.dir = dir,
 		.input = input,
 		.input_length = input_length,
 		.timeout_s = 300,
 		.output_cap_bytes = (size_t)256 << 20};
 	TRY(process_run(&run, &output, &errors, &status, reterr));
-	if (status != 0) {
-		CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
-		size_t length = errors.len;
-		while (length && errors.buf[length - 1] == '\n')
-			length--;
-		strbuf_add_escaped(&shown, errors.buf, MIN_OF(length, (size_t)800));
-		size_t verb = 1;
-		while (argv[verb] && strcmp(argv[verb], "-c") == 0)
-			verb += 2;
-		return err_set(reterr, ERR_FAILED, "git %s failed (%d): %s", argv[verb] ? argv[verb] : "",
-			status, shown.buf);
-	}
+	if (status != 0)
+		return git_failure(argv, status, &errors, &output, reterr);
 	if (ret_output) {
 		strbuf_release(ret_output);
 		*ret_output = output;
@@ -214,6 +334,8 @@ enum err_code git_run(const char *dir, struct strbuf *ret_output, struct err *re
 	while ((word = va_arg(ap, const char *)) && n + 1 < ARRAY_LEN(argv))
 		argv[n++] = word;
 	va_end(ap);
+	if (word)
+		return err_set(reterr, ERR_LIMIT, "more than %zu words for git", ARRAY_LEN(argv) - 1);
 	argv[n] = NULL;
 	return git_run_argv(dir, argv, NULL, NULL, 0, ret_output, reterr);
 }

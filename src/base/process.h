@@ -19,15 +19,18 @@ struct process_run {
 	double timeout_s;        /* 0 = 60 */
 };
 
-/* OK also when the program fails: look at *ret_status (exit code, or 128 + signal). stderr goes to
- * *ret_errors where given, else into *ret_output. Both are cleared first. ERR_NOT_FOUND when the program does
- * not exist. */
+/* Ends when the program does, and kills what it left running in its process group. OK also when the program
+ * fails: look at *ret_status (exit code, or 128 + signal). stderr goes to *ret_errors where given, else into
+ * *ret_output. Both are cleared first, and after a failure hold what came until then. ERR_NOT_FOUND when the
+ * program or the folder does not exist, ERR_FAILED after timeout_s, ERR_LIMIT for too much output. */
 enum err_code process_run(const struct process_run *run, struct strbuf *ret_output, struct strbuf *ret_errors,
 	int *ret_status, struct err *reterr) MUST_CHECK;
 
 /* Runs git in `dir`, hooks and configuration of the user off where they could run code; ERR_FAILED with git's
  * own message when it exits non-zero. The argument list ends with NULL. ret_output may be NULL. */
 enum err_code git_run(const char *dir, struct strbuf *ret_output, struct err *reterr, ...) MUST_CHECK;
+/* With the whole command line (argv[0] is "git") and environment in the caller's hand. env NULL, as in
+ * git_run(): inherit, less the variables that point git at another repository. */
 enum err_code git_run_argv(const char *dir, const char *const *argv, const char *const *env,
 	const char *input, size_t input_length, struct strbuf *ret_output, struct err *reterr) MUST_CHECK;
 

@@ -64,6 +64,23 @@ uint64_t random_below(struct random *r, uint64_t n)
 	return x % n;
 }
 
+/* ln x for x > 0 in plain arithmetic, to about 1e-16: the log() of one libm differs from another's in the
+ * last bit, and a draw must not. */
+static double plain_ln(double x)
+{
+	int exponent;
+	double m = frexp(x, &exponent);
+	if (m < M_SQRT1_2) {
+		m *= 2;
+		exponent--;
+	}
+	/* ln m = 2 artanh(t); |t| <= 0.172, so the series ends below 1e-17 after t^21 */
+	double t = (m - 1) / (m + 1), square = t * t, sum = 0;
+	for (int k = 21; k >= 1; k -= 2)
+		sum = sum * square + 1.0 / k;
+	return 2 * t * sum + exponent * M_LN2;
+}
+
 double random_normal(struct random *r)
 {
 	if (r->has_spare) {
@@ -76,7 +93,7 @@ double random_normal(struct random *r)
 		v = 2 * random_uniform(r) - 1;
 		s = u * u + v * v;
 	} while (s >= 1 || s == 0);
-	double scale = sqrt(-2 * log(s) / s);
+	double scale = sqrt(-2 * plain_ln(s) / s);
 	r->spare = v * scale;
 	r->has_spare = true;
 	return u * scale;

@@ -18,6 +18,6 @@ void random_init(struct random *r, uint64_t seed, const char *purpose, uint64_t 
 uint64_t random_u64(struct random *r);
 double random_uniform(struct random *r);             /* [0, 1), 53 bits */
 uint64_t random_below(struct random *r, uint64_t n); /* 0 .. n-1 without bias; n > 0 */
-double random_normal(struct random *r); /* polar method: no trigonometry, the same on every libm */
+double random_normal(struct random *r); /* polar method in plain arithmetic: the same on every libm */
 
 #endif

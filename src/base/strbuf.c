@@ -13,8 +13,9 @@ char strbuf_empty[1];
 static void reserve(struct strbuf *s, size_t extra)
 {
 	size_t need;
-	if (__builtin_add_overflow(s->len, extra + 1, &need))
+	if (__builtin_add_overflow(s->len, extra, &need) || need >= SIZE_MAX / 2)
 		die_oom(SIZE_MAX);
+	need++; /* the NUL */
 	if (need <= s->capacity)
 		return;
 	char *old = s->capacity ? s->buf : NULL;
@@ -111,15 +112,31 @@ static size_t utf8_length(const unsigned char *p, size_t left)
 	return 0;
 }
 
-/* Bidirectional overrides and C1 controls can make shown text lie about what it says. */
+/* Controls, bidirectional overrides and characters without width can make shown text lie about what it says.
+ * (The joiners U+200C and U+200D stay: some scripts and emoji need them.) */
 static bool utf8_is_deceptive(const unsigned char *p, size_t length)
 {
-	if (length == 2)
-		return p[0] == 0xC2 && p[1] < 0xA0;
-	if (length != 3 || p[0] != 0xE2)
-		return false;
-	return (p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) ||
-	       (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x80, 0x9F},       /* C1 controls */
+		{0xAD, 0xAD},       /* soft hyphen */
+		{0x61C, 0x61C},     /* Arabic letter mark */
+		{0x200B, 0x200B},   /* zero width space */
+		{0x200E, 0x200F},   /* direction marks */
+		{0x2028, 0x202E},   /* line and paragraph separator, embeddings, overrides */
+		{0x2060, 0x206F},   /* word joiner, invisible operators, isolates */
+		{0xFEFF, 0xFEFF},   /* byte order mark */
+		{0xFFF9, 0xFFFB},   /* interlinear annotation */
+		{0xE0000, 0xE007F}, /* tags */
+	};
+	uint32_t c = p[0] & (0x7Fu >> length);
+	for (size_t i = 1; i < length; i++)
+		c = c << 6 | (p[i] & 0x3Fu);
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
 }
 
 void strbuf_add_escaped(struct strbuf *s, const char *text, size_t length)
@@ -156,7 +173,7 @@ void strbuf_add_markdown(struct strbuf *s, const char *text, size_t length)
 		else if (c == '&')
 			strbuf_addstr(s, "&amp;");
 		else {
-			if (strchr("\\|`*_[]#~", c))
+			if (strchr("\\|`*_[]#~$", c))
 				strbuf_addch(s, '\\');
 			strbuf_addch(s, c);
 		}

@@ -32,10 +32,11 @@ void strbuf_addch(struct strbuf *s, char c);
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 char *strbuf_detach(struct strbuf *s); /* the empty string is allocated too */
 
-/* Text from outside (jobs, models, file names) made safe to show on a terminal: control bytes and invalid
- * UTF-8 become \xNN. */
+/* Text from outside (jobs, models, file names) made safe to show on a terminal: control bytes, invalid
+ * UTF-8, and characters that reorder or hide text become \xNN; a tab becomes a space. */
 void strbuf_add_escaped(struct strbuf *s, const char *text, size_t length);
-/* The same text inside a Markdown table cell or paragraph: also | ` * _ [ ] < > # and newlines are neutral.
+/* The same text inside a Markdown table cell or paragraph: also | ` * _ [ ] < > # ~ $ & and newlines are
+ * neutral.
  */
 void strbuf_add_markdown(struct strbuf *s, const char *text, size_t length);
 /* One shell word, quoted only where it needs to be. */

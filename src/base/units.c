@@ -13,21 +13,46 @@ struct unit {
 	double factor;
 };
 
-/* A number with one of the units behind it; decimal notation only, so that "nan", "inf" and "0x" are not
- * numbers. */
+static size_t skip_digits(const char *text, size_t at)
+{
+	return at + strspn(text + at, "0123456789");
+}
+
+/* Length of the decimal number at the start, or 0: [+-] digits [. digits] [e [+-] digits]. strtod() alone
+ * would also take "nan", "inf" and "0x10". */
+static size_t number_length(const char *text)
+{
+	size_t start = *text == '+' || *text == '-';
+	size_t end = skip_digits(text, start);
+	size_t digits = end - start;
+	if (text[end] == '.') {
+		size_t fraction_end = skip_digits(text, end + 1);
+		digits += fraction_end - end - 1;
+		end = fraction_end;
+	}
+	if (!digits)
+		return 0;
+	if (text[end] == 'e' || text[end] == 'E') {
+		size_t power = end + 1 + (text[end + 1] == '+' || text[end + 1] == '-');
+		size_t power_end = skip_digits(text, power);
+		end = power_end > power ? power_end : end;
+	}
+	return end;
+}
+
+/* A number with one of the units behind it, blanks between them. */
 static bool parse_with_unit(const char *text, const struct unit *units, size_t count, double *ret_value)
 {
-	if (!*text || !strchr("+-.0123456789", *text) || strpbrk(text, "xXpPnN") == text + 1)
-		return false;
-	char *end;
+	size_t n = number_length(text);
 	errno = 0;
-	double value = strtod(text, &end);
-	if (end == text || errno == ERANGE || !isfinite(value))
+	double value = n ? strtod(text, NULL) : NAN;
+	if (!isfinite(value) || errno == ERANGE)
 		return false;
-	while (*end == ' ')
-		end++;
+	const char *unit = text + n + strspn(text + n, " ");
+	if (!*unit)
+		unit = text + n; /* a blank at the end belongs to no unit */
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(end, units[i].name) == 0 && isfinite(value * units[i].factor)) {
+		if (strcmp(unit, units[i].name) == 0 && isfinite(value * units[i].factor)) {
 			*ret_value = value * units[i].factor;
 			return true;
 		}
@@ -83,7 +108,7 @@ const char *format_bytes(double bytes, char buf[UNIT_TEXT_SIZE])
 	static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 	size_t unit = 0;
 	double shown = bytes;
-	while (fabs(shown) >= 1024 && unit + 1 < ARRAY_LEN(names)) {
+	while (fabs(shown) >= 1023.5 && unit + 1 < ARRAY_LEN(names)) {
 		shown /= 1024;
 		unit++;
 	}
@@ -95,7 +120,7 @@ const char *format_bytes(double bytes, char buf[UNIT_TEXT_SIZE])
 const char *format_duration(double seconds, char buf[UNIT_TEXT_SIZE])
 {
 	double size = fabs(seconds);
-	if (size < 1)
+	if (size < 0.9995) /* 999.5 ms would show as 1e+03 */
 		snprintf(buf, UNIT_TEXT_SIZE, "%.3g ms", seconds * 1e3);
 	else if (size < 120)
 		snprintf(buf, UNIT_TEXT_SIZE, "%.1f s", seconds);

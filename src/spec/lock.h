@@ -18,7 +18,7 @@ struct frozen_file {
 
 struct lock {
 	struct arena arena;
-	char contract_digest[65]; /* SHA-256 of the canonical JSON of the contract section */
+	char contract_digest[65]; /* of what fixes the contract in the task: contract_json.h */
 	struct frozen_file *files;
 	size_t n_files;
 };

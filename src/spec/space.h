@@ -27,7 +27,7 @@ struct patch_lever {
 
 struct space {
 	struct arena arena;
-	const struct task *task;
+	const struct task *task;           /* borrowed; outlives the space */
 	const struct patch_lever *patches; /* copied into the arena */
 	size_t n_patches;
 	size_t n_levers;                /* n_knobs + n_patches */
@@ -54,17 +54,19 @@ void space_release(struct space *space);
 void candidate_release(struct candidate *c);
 void candidate_reference(struct candidate *c, const struct space *space);
 void candidate_copy(struct candidate *to, const struct candidate *from);
+/* Also between candidates of a smaller and a larger space: levers that came later are off. */
 bool candidate_equal(const struct candidate *a, const struct candidate *b);
 bool candidate_is_reference(const struct candidate *c, const struct space *space);
 
-/* ret_legal false: *ret_reason (may be NULL) says which invariant, conflict or patch pair forbids it, with
- * its line. */
+/* An expression that cannot be evaluated for these settings forbids them. ret_legal false: *ret_reason (may
+ * be NULL) says which invariant, conflict or patch pair forbids it, with its line. */
 enum err_code space_is_legal(const struct space *space, const int *setting, bool *ret_legal,
 	struct strbuf *ret_reason, struct err *reterr) MUST_CHECK;
 
 /* {"settings":{"knob":"text",...},"patches":["digest",...]}: all knobs, sorted keys, compact. docs/formats.md
  */
 void candidate_to_json(const struct candidate *c, const struct space *space, struct strbuf *json);
+/* A knob that is not named is at its reference; unknown knobs, settings, patches and keys are errors. */
 enum err_code candidate_from_json(const char *json, const struct space *space,
 	struct candidate *ret_candidate, struct err *reterr) MUST_CHECK;
 /* SHA-256 of the canonical JSON of what differs from the reference: stable when levers are added later. */

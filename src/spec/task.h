@@ -44,6 +44,7 @@ struct setting {
 	bool has_prior_gain, has_prior_memory;
 	double prior_gain_ln;      /* ln speed-up against the reference setting */
 	double prior_memory_bytes; /* peak memory against the reference setting */
+	struct place place;
 };
 
 struct knob {

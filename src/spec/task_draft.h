@@ -1,0 +1,67 @@
+/* Between the parts of the task's reader: task.c drives, task_fields.c has the tables, task_values.c reads
+ * what a table cannot say, task_check.c and task_reach.c check what needs the whole task. */
+#ifndef INFRARSI_SPEC_TASK_DRAFT_H
+#define INFRARSI_SPEC_TASK_DRAFT_H
+
+#include "base/base.h"
+#include "spec/fields.h"
+#include "spec/task.h"
+
+/* Bounds on what is quadratic in them. */
+enum { TASK_VERSION = 1, TASK_MAX_SETTINGS = 4096, TASK_MAX_EXPRESSIONS = 1000 };
+
+struct expression_set;
+
+struct task_draft {
+	struct task task; /* first: the field tables' offsets into struct task hold for the draft */
+	int version;
+	const struct tree_node *starts; /* read when the knobs are known */
+	const struct tree_node *root;
+	struct reader reader;
+};
+
+extern const struct field_table task_table, knob_table, prior_table, proposer_table;
+
+struct knob_draft {
+	struct knob knob;
+	const struct tree_node *reference, *flags, *priors; /* read when the settings are known */
+};
+
+struct prior_draft { /* NAN = not given */
+	double speedup, memory_bytes;
+};
+
+enum err_code read_expression(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_derived(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_environment(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_environment_name(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_pattern(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_listed_word(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code refuse_config(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_setting(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_knob(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_proposer(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_starts(struct task_draft *draft, struct err *reterr) MUST_CHECK;
+
+/* The node at a path of keys such as "launch.nodes"; NULL when absent. */
+const struct tree_node *draft_node(const struct task_draft *draft, const char *path);
+enum err_code place_error(const struct task *task, struct place place, struct err *reterr, const char *fmt,
+	...) PRINTF_LIKE(4, 5);
+
+/* Everything that needs the whole task; sets is_build. */
+enum err_code task_check(struct task_draft *draft, struct err *reterr) MUST_CHECK;
+/* Every setting of every knob must be part of at least one legal configuration. */
+enum err_code task_check_reach(
+	const struct task *task, struct expression_set *set, struct err *reterr) MUST_CHECK;
+
+#endif

@@ -12,7 +12,11 @@
 #include "base/memory.h"
 #include "event/event.h"
 
-enum { RECEIPT_SCHEMA = 1 };
+enum {
+	RECEIPT_SCHEMA = 1,
+	RECEIPT_MAX_UPDATES = 100000,
+	RECEIPT_FILE_CAP = 128 * 1024 * 1024, /* bytes of a stored receipt */
+};
 
 enum receipt_role { ROLE_REFERENCE, ROLE_PROFILE, ROLE_SEARCH, ROLE_PROMOTION };
 
@@ -79,23 +83,30 @@ struct receipt {
 	const char **reference_digests;
 	size_t n_reference_digests;
 	struct opt_number sigma_pair;
-	const char *candidate_json; /* canonical candidate */
+	struct opt_number reference_phase_s[N_PHASES]; /* of the profile run in force, seconds per update */
+	/* Phases that the changes of this candidate declare to touch; none = some change does not say. */
+	const char **declared_phases;
+	size_t n_declared_phases;
+	struct opt_number device_peak_flops; /* all devices together, at the precision computed in */
+	const char *candidate_json;          /* canonical candidate */
 	char signature[65];
 	const char **argv;
 	size_t n_argv;
 	const char **env; /* names and values from the task file; passed-through names without their values */
 	size_t n_env;
 	const char *environment_json; /* machine fingerprint */
-	/* What the job reported at start. */
+	/* What the job reported at start (rank 0). */
+	bool start_seen;
+	const char *versions_json; /* object of strings; NULL = none */
 	const char *stack, *model_digest, *storage_precision, *compute_precision;
 	struct opt_number params, active_params, layers, d_attn, reported_seq_len, reported_global_batch;
-	bool nonce_echoed;
+	bool nonce_echoed; /* by every start event */
 	struct receipt_update *updates;
 	size_t n_updates;
 	bool end_seen;
 	int end_updates;
-	struct opt_number
-		phase_s[N_PHASES]; /* mean seconds per update over the reported updates (profile runs) */
+	/* Mean seconds per update over the reported updates of the window; over all where none lies in it. */
+	struct opt_number phase_s[N_PHASES];
 	/* How it ended. */
 	int exit_status; /* -1 = did not exit by itself */
 	int exit_signal; /* 0 = none */
@@ -105,10 +116,14 @@ struct receipt {
 	const char *failure_source;   /* "log:883", "event", "exit" */
 	struct opt_number oom_requested_bytes, oom_free_bytes, oom_capacity_bytes;
 	struct opt_number peak_reported_bytes, peak_observed_bytes;
+	/* The observed peak is of the memory that the cap is about; false = host RSS beside a device's
+	 * memory, which must not be held against a device's cap. */
+	bool observed_is_device;
 	int bad_event_lines;
 	struct receipt_file *files; /* frozen files */
 	size_t n_files;
-	double wall_s, startup_s; /* spawn to exit; spawn to first update */
+	double wall_s;    /* spawn to exit */
+	double startup_s; /* spawn to first update; NAN = there was none */
 	double device_count;
 	/* Conditional checks that the harness ran; has = it was run. value: 1 passed, 0 failed (tests);
 	 * relative difference (eval, resume). */
@@ -120,16 +135,23 @@ struct receipt {
 void receipt_init(struct receipt *r);
 void receipt_release(struct receipt *r);
 
-/* Adds an event that arrived harness_s on the harness's clock (absolute CLOCK_MONOTONIC). Events of ranks
- * other than 0 add their tokens and partial data digests to the update; update events out of order or
- * repeated count as bad lines. */
+/* Builds the reported half of a receipt from event lines, each with its arrival on the harness's clock
+ * (CLOCK_MONOTONIC). Fill r->terms first: the window decides which phase events count. Rank 0 gives loss,
+ * learning rate and so on; the other ranks add their tokens, their partial data digests (modulo 2^128) and
+ * the largest memory. Counted as bad lines and otherwise ignored: what event_parse() refuses, a second start
+ * of a rank, ranks outside the world, updates of a rank that repeat or go backwards, anything after the end,
+ * and updates beyond RECEIPT_MAX_UPDATES. An oom event or a non-finite loss, whichever is first, sets
+ * r->failure. */
 struct receipt_builder;
 struct receipt_builder *receipt_builder_new(struct receipt *r, const char *expected_nonce, double spawn_s);
 void receipt_builder_line(struct receipt_builder *b, const char *line, size_t length, double arrived_s);
 void receipt_builder_finish(struct receipt_builder *b, double end_s); /* frees the builder */
 
 struct strbuf;
+/* Sorted keys, compact, 17 digits. Text that is not UTF-8 is escaped. */
 void receipt_to_json(const struct receipt *r, struct strbuf *json);
+/* Strict: every key of the schema and no other. ERR_INPUT names the JSON path; `path` is what messages name.
+ */
 enum err_code receipt_from_json(const char *path, const char *json, size_t length,
 	struct receipt *ret_receipt, struct err *reterr) MUST_CHECK;
 
@@ -137,10 +159,14 @@ enum err_code receipt_from_json(const char *path, const char *json, size_t lengt
 struct receipt_keys {
 	unsigned char hmac[32];
 	unsigned char ed25519_secret[64], ed25519_public[32];
-	bool has_hmac, has_ed25519;
+	bool has_hmac;
+	bool has_ed25519;  /* the public part is known; a trusted key of somebody else has no secret (zeroes)
+			    */
+	char campaign[65]; /* whose HMAC key it is */
 };
-/* Loads or creates $XDG_STATE_HOME/infrarsi/keys/<campaign>.hmac and ed25519.key, mode 0600. Refuses a key
- * file that others can read. */
+/* Loads or (create) makes $XDG_STATE_HOME/infrarsi/keys/<campaign>.hmac and ed25519.key, mode 0600. Two
+ * processes that create at once end with the same keys. Without `create` an absent key is not an error: has_
+ * stays false. Refuses (ERR_CONTRACT) a key file that others can read and a folder that others can write. */
 enum err_code receipt_keys_load(
 	const char *campaign, bool create, struct receipt_keys *ret_keys, struct err *reterr) MUST_CHECK;
 void receipt_keys_wipe(struct receipt_keys *keys);
@@ -157,10 +183,19 @@ enum seal_state {
 	SEAL_FOREIGN, /* signed by a key other than the expected one */
 };
 /* Reads, checks signatures, parses. A receipt that is not authentic is an ERR_CONTRACT error whose message
- * names the reason ("unsigned", "edited", "foreign"); a truncated or malformed one is ERR_INPUT with line and
- * column. trusted_public_key (32 bytes) may be NULL: then the key of this user's key folder is the expected
- * one, and a receipt signed by another one is SEAL_FOREIGN. */
+ * names the reason ("unsigned", "edited", "foreign"), and *ret_state says it too: the one output that is set
+ * on failure. A truncated or malformed one is ERR_INPUT with line and column; *ret_state is then untouched.
+ * keys (may be NULL): with has_ed25519, a receipt signed by another key is foreign, without it the key in the
+ * receipt is taken as it is; with has_hmac, the HMAC must match too. */
 enum err_code receipt_read(const char *path, const struct receipt_keys *keys, struct receipt *ret_receipt,
 	enum seal_state *ret_state, struct err *reterr) MUST_CHECK;
+
+/* The same for files of several campaigns: asks for the keys once it knows which campaign the receipt says it
+ * is of ("" where it does not say), so that one reading does. The keys are borrowed until the call returns;
+ * NULL = none. */
+typedef enum err_code (*receipt_keys_fn)(
+	void *context, const char *campaign, const struct receipt_keys **ret_keys, struct err *reterr);
+enum err_code receipt_read_by(const char *path, receipt_keys_fn lookup, void *context,
+	struct receipt *ret_receipt, enum seal_state *ret_state, struct err *reterr) MUST_CHECK;
 
 #endif

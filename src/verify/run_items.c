@@ -1,0 +1,168 @@
+/* Layer 1: did it run. */
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "event/receipt.h"
+#include "verify/verify_int.h"
+
+static size_t requested_that_ran(const struct receipt *r)
+{
+	size_t n = 0;
+	while (n < r->n_updates && r->updates[n].update <= r->terms.updates)
+		n++;
+	return n;
+}
+
+void judge_completes(const struct judge *j)
+{
+	const struct receipt *r = j->r;
+	size_t ran = requested_that_ran(r);
+	if (r->timed_out)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "stopped at a time limit (%s), %zu of %d updates",
+			failure_class_names[r->failure], ran, r->terms.updates);
+	else if (r->exit_signal)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "ended by signal %d, %zu of %d updates",
+			r->exit_signal, ran, r->terms.updates);
+	else if (r->exit_status < 0)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "did not run to its end, %zu of %d updates", ran,
+			r->terms.updates);
+	else if (r->exit_status > 0)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit %d, %zu of %d updates", r->exit_status, ran,
+			r->terms.updates);
+	else if (!all_updates_ran(r))
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit 0 after %zu of %d updates", ran,
+			r->terms.updates);
+	else
+		item_set(j, ITEM_COMPLETES, ITEM_PASS, "exit 0, %d updates", r->terms.updates);
+}
+
+#define U(member) offsetof(struct receipt_update, member)
+
+static struct opt_number at(const struct receipt *r, size_t i, size_t offset)
+{
+	return *(const struct opt_number *)((const char *)&r->updates[i] + offset);
+}
+
+/* Updates in the longest run of one and the same value. */
+static int longest_run(const struct receipt *r, size_t offset, int *ret_last)
+{
+	int longest = 0, length = 0;
+	*ret_last = 0;
+	for (size_t i = 0; i < r->n_updates; i++) {
+		struct opt_number n = at(r, i, offset);
+		bool repeats = length > 0 && n.has && n.value == at(r, i - 1, offset).value;
+		length = !n.has ? 0 : repeats ? length + 1 : 1;
+		if (length > longest) {
+			longest = length;
+			*ret_last = r->updates[i].update;
+		}
+	}
+	return longest;
+}
+
+/* Frozen: one value over at least 5 updates (over all, in a run of 3 or 4) and more than twice as long as in
+ * any reference, where rounded output or clipped norms repeat honestly. */
+static bool is_frozen(const struct judge *j, size_t offset, int *ret_length, int *ret_last)
+{
+	int theirs = 1;
+	for (size_t i = 0; !j->alone && i < j->n_refs; i++) {
+		int last, run = longest_run(j->refs[i], offset, &last);
+		theirs = MAX_OF(theirs, run);
+	}
+	int needed = (int)MIN_OF(j->r->n_updates, (size_t)5);
+	*ret_length = longest_run(j->r, offset, ret_last);
+	return *ret_length >= 3 && *ret_length >= needed && *ret_length > 2 * theirs;
+}
+
+static const struct receipt_update *first_non_finite(const struct receipt *r, size_t offset)
+{
+	for (size_t i = 0; i < r->n_updates; i++) {
+		struct opt_number n = at(r, i, offset);
+		if (n.has && !isfinite(n.value))
+			return &r->updates[i];
+	}
+	return NULL;
+}
+
+/* Loss scaling overflows show as infinite norms in honest fp16 runs, the reference's too. */
+static bool references_overflow(const struct judge *j)
+{
+	for (size_t i = 0; !j->alone && i < j->n_refs; i++)
+		if (first_non_finite(j->refs[i], U(grad_norm)))
+			return true;
+	return false;
+}
+
+static bool judge_values(const struct judge *j)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} columns[] = {{"loss", U(loss)}, {"gradient norm", U(grad_norm)}};
+	char buf[32];
+	for (size_t c = 0; c < ARRAY_LEN(columns); c++) {
+		size_t offset = columns[c].offset;
+		int length, last;
+		const struct receipt_update *u = first_non_finite(j->r, offset);
+		if (u && !(offset == U(grad_norm) && references_overflow(j))) {
+			double value = at(j->r, (size_t)(u - j->r->updates), offset).value;
+			item_set(j, ITEM_NO_ERRORS, ITEM_FAIL, "%s is %s at update %d", columns[c].name,
+				number_text(value, buf), u->update);
+			return false;
+		}
+		if (is_frozen(j, offset, &length, &last)) {
+			item_set(j, ITEM_NO_ERRORS, ITEM_FAIL, "%s frozen: the same over %d updates up to %d",
+				columns[c].name, length, last);
+			return false;
+		}
+	}
+	return true;
+}
+
+void judge_no_errors(const struct judge *j)
+{
+	const struct receipt *r = j->r;
+	char evidence[SHOWN_SIZE], source[SHOWN_SIZE];
+	bool clean = r->exit_status == 0 && !r->exit_signal && !r->timed_out && all_updates_ran(r);
+	shown_text(r->failure_evidence, evidence);
+	shown_text(r->failure_source, source);
+	switch (r->failure) {
+	case FAILURE_NONE:
+	case FAILURE_TIMEOUT: /* these three are what `completes` is about */
+	case FAILURE_STALL:
+	case FAILURE_KILLED:
+		break;
+	case FAILURE_COLLECTIVE:
+		if (clean)
+			break;
+		/* fall through */
+	default:
+		item_set(j, ITEM_NO_ERRORS, ITEM_FAIL, "%s: %s (%s)", failure_class_names[r->failure],
+			evidence, source);
+		return;
+	}
+	if (!judge_values(j))
+		return;
+	if (r->failure == FAILURE_COLLECTIVE)
+		item_set(j, ITEM_NO_ERRORS, ITEM_PASS, "after a clean exit only: %s (%s)", evidence, source);
+	else
+		item_set(j, ITEM_NO_ERRORS, ITEM_PASS, "none found");
+}
+
+void judge_memory_cap(const struct judge *j)
+{
+	double cap = j->r->terms.memory_cap_bytes, peak = receipt_peak_bytes(j->r);
+	char a[UNIT_TEXT_SIZE], b[UNIT_TEXT_SIZE];
+	if (!(cap > 0))
+		item_set(j, ITEM_MEMORY_CAP, ITEM_NA, "no cap declared, peak %s",
+			isnan(peak) ? "not reported" : format_bytes(peak, a));
+	else if (isnan(peak))
+		item_set(j, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "peak memory not reported (cap %s)",
+			format_bytes(cap, b));
+	else
+		item_set(j, ITEM_MEMORY_CAP, peak <= cap ? ITEM_PASS : ITEM_FAIL, "peak %s (cap %s)",
+			format_bytes(peak, a), format_bytes(cap, b));
+}

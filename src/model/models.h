@@ -3,7 +3,8 @@
  * blame ledger. All are pure functions of the observations, in plain C arithmetic (no BLAS, no fused
  * contraction), so the same ledger gives the same decision on every machine.
  *
- * Gains are y = ln(T_reference / T_candidate). Memory is bytes.
+ * Gains are y = ln(T_reference / T_candidate). Memory is bytes. A prediction uses scratch space of its model
+ * (neighbours of one configuration are cheap): one thread at a time.
  */
 #ifndef INFRARSI_MODEL_MODELS_H
 #define INFRARSI_MODEL_MODELS_H
@@ -23,13 +24,19 @@ struct lever {
 	const char *name;
 	bool is_patch, ordered;
 	int n_settings, reference;
-	struct lever_prior *prior; /* n_settings */
+	struct lever_prior *prior;        /* n_settings */
+	const char *const *setting_names; /* n_settings; for explanations; NULL = none */
 };
 
 struct lever_pair {
 	int lever_a, setting_a, lever_b, setting_b;
 };
 
+/*
+ * OBSERVED_OK: it ran, and at most memory_cap rejected it: an exact memory reading and a passing run, blamed
+ * on nothing, but not incumbent_allowed. OBSERVED_INVALID: it ran to its end, and a layer from L2 on rejected
+ * it.
+ */
 enum observed_status { OBSERVED_OK, OBSERVED_OOM, OBSERVED_CRASH, OBSERVED_HANG, OBSERVED_INVALID };
 
 struct observation {
@@ -46,6 +53,7 @@ struct observation {
 	size_t n_hints;
 };
 
+/* A model borrows what its input points to: levers, observations and pairs outlive it. */
 struct model_input {
 	const struct lever *levers;
 	int n_levers;
@@ -55,7 +63,8 @@ struct model_input {
 	const struct lever_pair *declared_pairs; /* enabling pairs */
 	size_t n_declared_pairs;
 	double sigma_pair;
-	int reference_runs;               /* R; 0 = the reference does not fit */
+	int reference_runs;               /* R; 0 = the reference does not fit: the first valid run with a
+					     step time is the provisional time reference */
 	double capacity_bytes;            /* C; INFINITY = unknown: memory never limits */
 	double memory_cap_bytes;          /* INFINITY = none */
 	double reference_peak_bytes;      /* NAN = unknown */
@@ -67,7 +76,7 @@ enum err_code time_model_fit(
 	const struct model_input *in, struct time_model **ret_model, struct err *reterr) MUST_CHECK;
 void time_model_free(struct time_model *m);
 /* predicted_peak: m-hat of the candidate (thrash feature); NAN = no memory model. */
-void time_model_predict(const struct time_model *m, const int *setting, double predicted_peak_bytes,
+void time_model_predict(struct time_model *m, const int *setting, double predicted_peak_bytes,
 	double *ret_mean, double *ret_sd);
 /* Posterior of one setting's own coefficient (marginal). */
 void time_model_setting(const struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd);
@@ -77,7 +86,7 @@ enum err_code memory_model_fit(
 	const struct model_input *in, struct memory_model **ret_model, struct err *reterr) MUST_CHECK;
 void memory_model_free(struct memory_model *m);
 /* P(fits): 1 where capacity is unknown. */
-void memory_model_predict(const struct memory_model *m, const int *setting, double *ret_peak_bytes,
+void memory_model_predict(struct memory_model *m, const int *setting, double *ret_peak_bytes,
 	double *ret_sd_bytes, double *ret_p_fits);
 void memory_model_setting(
 	const struct memory_model *m, int lever, int setting, double *ret_mean_bytes, double *ret_sd_bytes);

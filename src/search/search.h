@@ -1,6 +1,14 @@
 /*
  * The controller: ledger in (as observations), candidate out. Never starts a process. CONTROLLER rules R5 to
  * R9. Strategies and operators are tables (strategy.c, seeds.c): adding one is adding a row and a file.
+ *
+ *     struct decision d;
+ *     TRY(strategy_find("controller")->next(&input, &d, reterr));
+ *     if (d.found)
+ *             register and run d.setting, saying d.reason
+ *     decision_release(&d);
+ *
+ * A decision is a pure function of its input. The reference is never proposed.
  */
 #ifndef INFRARSI_SEARCH_SEARCH_H
 #define INFRARSI_SEARCH_SEARCH_H
@@ -21,8 +29,11 @@ struct search_input {
 	size_t n_visited;
 	const int *const *user_starts; /* run first, in order, where legal and not visited */
 	size_t n_user_starts;
-	uint64_t seed, decision; /* random numbers of decision k come from (seed, k) */
-	double gate_ln;          /* max(0.02, 2 sigma_pair) */
+	const int
+		*experienced_start; /* the best experienced configuration, mapped on these levers; NULL =
+				       none, then one is put together from the levers' experienced effects */
+	uint64_t seed, decision;    /* random numbers of decision k come from (seed, k) */
+	double gate_ln;             /* max(0.02, 2 sigma_pair) */
 };
 
 enum { OPERATORS_TEXT_SIZE = 128, SEARCH_REASON_SIZE = 512 };
@@ -30,9 +41,11 @@ enum { OPERATORS_TEXT_SIZE = 128, SEARCH_REASON_SIZE = 512 };
 struct decision {
 	bool found;                          /* false: no unvisited legal candidate */
 	int *setting;                        /* malloc; n_levers */
-	char operators[OPERATORS_TEXT_SIZE]; /* "exploit", "bundle+backtrack", ... */
+	char operators[OPERATORS_TEXT_SIZE]; /* "exploit", "bundle+backtrack+patch", ... */
 	int base_observation;                /* observation it was derived from; -1 = reference or none */
-	double score, mean_ln, sd_ln, p_fits, p_ok, predicted_peak_bytes, incumbent_ln;
+	double score, mean_ln, sd_ln, p_fits, p_ok; /* mean: over the (provisional) reference */
+	double predicted_peak_bytes;                /* NAN = no memory model */
+	double incumbent_ln;
 	char reason[SEARCH_REASON_SIZE];
 };
 void decision_release(struct decision *d);

@@ -1,0 +1,89 @@
+/*
+ * Controller U: starts, else the highest score among everything that the operators' seeds lead to, else any
+ * configuration that is left (rules R5 to R8).
+ */
+#include "base/base.h"
+
+#include "search/anywhere.h"
+#include "search/climb.h"
+#include "search/explain.h"
+#include "search/score.h"
+#include "search/seeds.h"
+#include "search/start.h"
+#include "search/strategies.h"
+
+enum { STEPS = 2, STEPS_UNTIL_ONE_FITS = 6 };
+static const double redraw_probability = 0.2;
+
+static const struct origin *origin_of(struct scores *s, const struct seed *seed, int operator_index)
+{
+	struct origin *origin = arena_alloc(&s->arena, sizeof(*origin));
+	*origin = (struct origin){.setting = seed->origin_setting,
+		.observation = seed->observation,
+		.name = seed->origin_name,
+		.operator_bit = 1u << operator_index};
+	return origin;
+}
+
+/* Two operators may offer the same configuration; climbing from it once more finds nothing new. */
+static bool is_repeated(const struct scores *s, const struct seed_list *list, int index)
+{
+	for (int i = 0; i < index; i++)
+		if (same_settings(list->seed[i].setting, list->seed[index].setting, s->n_levers))
+			return true;
+	return false;
+}
+
+static void run_operators(struct scores *s)
+{
+	int n_operators;
+	const struct seed_operator *operators = seed_operators(&n_operators);
+	struct seed_list list = {.n = 0};
+	for (int k = 0; k < n_operators; k++) {
+		int first = list.n;
+		if (s->nothing_fits_yet && operators[k].needs_time)
+			continue;
+		operators[k].generate(s, &list);
+		for (int i = first; i < list.n; i++) {
+			const struct seed *seed = &list.seed[i];
+			if (is_repeated(s, &list, i))
+				continue;
+			const struct origin *origin = origin_of(s, seed, k);
+			struct candidate *c = scores_look_up(s, seed->setting);
+			if (seed->competes && candidate_may_run(s, c))
+				scores_consider(s, c, origin);
+			climb(s, seed->setting, origin, s->nothing_fits_yet ? STEPS_UNTIL_ONE_FITS : STEPS);
+		}
+	}
+}
+
+static void decide(struct scores *s, struct decision *d)
+{
+	const char *name;
+	struct candidate *start = next_start(s, &name);
+	if (start) {
+		decision_fill(s, start, "start", name, d);
+		return;
+	}
+	run_operators(s);
+	if (s->best) {
+		decision_fill(s, s->best, NULL, NULL, d);
+		return;
+	}
+	struct random random;
+	random_init(&random, s->in->seed, "anywhere", s->in->decision);
+	struct candidate *c = anywhere(s, &random, s->incumbent_setting, redraw_probability);
+	if (c)
+		decision_fill(s, c, "random", "no neighbour is left; anywhere", d);
+	else
+		*d = (struct decision){.base_observation = -1, .incumbent_ln = s->incumbent_ln};
+}
+
+enum err_code controller_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr)
+{
+	CLEANUP(scores_release) struct scores s = {0};
+	TRY(scores_init(&s, in, reterr));
+	decide(&s, ret_decision);
+	return OK;
+}

@@ -1,0 +1,190 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/score.h"
+
+/* Where the reference does not fit, what fits and runs counts; a predicted loss of time counts by half. */
+static const double loss_weight = 0.5, smallest_probability = 1e-300, smallest_gain = 1e-6;
+enum { COMPLETION_BUDGET = 8000 };
+
+int *settings_copy(struct arena *arena, const int *setting, int n_levers)
+{
+	int *copy = arena_array(arena, (size_t)n_levers + 1, sizeof(*copy));
+	if (n_levers)
+		memcpy(copy, setting, (size_t)n_levers * sizeof(*copy));
+	return copy;
+}
+
+double round_score(double score)
+{
+	int exponent;
+	double mantissa = frexp(score, &exponent);
+	/* 30 bits: 0.9e-9 of a mantissa in [1/2, 1). */
+	return ldexp(nearbyint(mantissa * 0x1p30), exponent - 30);
+}
+
+/* ------------------------------------------------------------- table of candidates */
+
+static uint64_t signature_hash(const int *setting, int n_levers)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (int l = 0; l < n_levers; l++)
+		h = (h ^ (uint64_t)(unsigned)setting[l]) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
+
+static size_t slot_of(const struct scores *s, const int *setting)
+{
+	size_t i = signature_hash(setting, s->n_levers) & (s->n_slots - 1);
+	while (s->slot[i] && !same_settings(s->slot[i]->setting, setting, s->n_levers))
+		i = (i + 1) & (s->n_slots - 1);
+	return i;
+}
+
+static void grow_table(struct scores *s)
+{
+	struct candidate **old = s->slot;
+	size_t n_old = s->n_slots;
+	s->n_slots = MAX_OF(2 * n_old, (size_t)1024);
+	s->slot = xcalloc(s->n_slots, sizeof(struct candidate *));
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i])
+			s->slot[slot_of(s, old[i]->setting)] = old[i];
+	free(old);
+}
+
+struct candidate *scores_look_up(struct scores *s, const int *setting)
+{
+	if (2 * (s->n_candidates + 1) > s->n_slots)
+		grow_table(s);
+	size_t i = slot_of(s, setting);
+	if (!s->slot[i]) {
+		s->slot[i] = arena_alloc(&s->arena, sizeof(struct candidate));
+		s->slot[i]->setting = settings_copy(&s->arena, setting, s->n_levers);
+		s->n_candidates++;
+	}
+	return s->slot[i];
+}
+
+/* ------------------------------------------------------------- one candidate */
+
+bool candidate_is_legal(struct scores *s, struct candidate *c)
+{
+	if (!c->legality_known) {
+		c->legal = !s->in->is_legal || s->in->is_legal(s->in->legal_context, c->setting);
+		c->legality_known = true;
+	}
+	return c->legal;
+}
+
+bool candidate_may_run(struct scores *s, struct candidate *c)
+{
+	return !c->visited && candidate_is_legal(s, c);
+}
+
+void candidate_predict(struct scores *s, struct candidate *c)
+{
+	if (c->scored)
+		return;
+	double peak_sd;
+	memory_model_predict(s->memory, c->setting, &c->predicted_peak_bytes, &peak_sd, &c->p_fits);
+	time_model_predict(s->time, c->setting, c->predicted_peak_bytes, &c->mean_ln, &c->sd_ln);
+	c->p_ok = blame_model_p_ok(s->blame, c->setting);
+	double score;
+	if (s->nothing_fits_yet)
+		score = log(fmax(c->p_fits, smallest_probability)) +
+			log(fmax(c->p_ok, smallest_probability)) + loss_weight * fmin(c->mean_ln, 0);
+	else
+		score = fmax(c->mean_ln + 2 * c->sd_ln - s->incumbent_ln, smallest_gain) * c->p_fits *
+			c->p_ok;
+	c->score = round_score(score);
+	c->scored = true;
+}
+
+double candidate_score(struct scores *s, struct candidate *c)
+{
+	candidate_predict(s, c);
+	return c->score;
+}
+
+void scores_consider(struct scores *s, struct candidate *c, const struct origin *origin)
+{
+	c->operators |= origin->operator_bit;
+	if (!c->origin)
+		c->origin = origin;
+	double score = candidate_score(s, c);
+	if (!s->best || score > s->best->score)
+		s->best = c;
+}
+
+/* ------------------------------------------------------------- decision */
+
+double observation_mean_ln(const struct scores *s, int observation)
+{
+	const struct observation *o = &s->in->model.observations[observation];
+	double peak = o->peak_bytes, mean, sd, p_fits;
+	if (isnan(peak))
+		memory_model_predict(s->memory, o->setting, &peak, &sd, &p_fits);
+	time_model_predict(s->time, o->setting, peak, &mean, &sd);
+	return mean;
+}
+
+static void find_incumbent(struct scores *s)
+{
+	const struct model_input *in = &s->in->model;
+	bool reference_fits = in->reference_runs > 0;
+	s->incumbent = -1;
+	s->incumbent_ln = 0;
+	s->incumbent_setting = s->reference;
+	for (size_t i = 0; i < in->n_observations; i++) {
+		const struct observation *o = &in->observations[i];
+		if (!o->incumbent_allowed || !o->has_gain)
+			continue;
+		double mean = round_score(observation_mean_ln(s, (int)i));
+		bool better = s->incumbent < 0 ? !reference_fits || mean > 0 : mean > s->incumbent_ln;
+		if (!better)
+			continue;
+		s->incumbent = (int)i;
+		s->incumbent_ln = mean;
+		s->incumbent_setting = o->setting;
+	}
+	s->nothing_fits_yet = !reference_fits && s->incumbent < 0;
+}
+
+enum err_code scores_init(struct scores *s, const struct search_input *in, struct err *reterr)
+{
+	const struct model_input *model = &in->model;
+	*s = (struct scores){.in = in, .n_levers = model->n_levers, .completions_left = COMPLETION_BUDGET};
+	enum err_code code;
+	TRY_GOTO(time_model_fit(model, &s->time, reterr), fail);
+	TRY_GOTO(memory_model_fit(model, &s->memory, reterr), fail);
+	TRY_GOTO(blame_model_fit(model, &s->blame, reterr), fail);
+	size_t n = (size_t)s->n_levers;
+	int *reference = arena_array(&s->arena, n + 1, sizeof(*reference));
+	for (size_t l = 0; l < n; l++)
+		reference[l] = model->levers[l].reference;
+	s->reference = reference;
+	s->coupled = xcalloc(n * n + 1, sizeof(*s->coupled));
+	find_incumbent(s);
+	scores_look_up(s, reference)->visited = true;
+	for (size_t i = 0; i < in->n_visited; i++)
+		scores_look_up(s, in->visited[i])->visited = true;
+	return OK;
+fail:
+	scores_release(s);
+	return code;
+}
+
+void scores_release(struct scores *s)
+{
+	time_model_free(s->time);
+	memory_model_free(s->memory);
+	blame_model_free(s->blame);
+	free(s->coupled);
+	free(s->slot);
+	arena_release(&s->arena);
+	*s = (struct scores){0};
+}

@@ -1,0 +1,41 @@
+/*
+ * The operators: each gives configurations to climb from. The table's order is the order of seeds, and so of
+ * ties. Adding an operator is adding a row to seeds.c and a file.
+ */
+#ifndef INFRARSI_SEARCH_SEEDS_H
+#define INFRARSI_SEARCH_SEEDS_H
+
+#include "base/base.h"
+#include "search/score.h"
+
+enum { MAX_SEEDS = 16 };
+
+struct seed {
+	const int *setting;
+	int observation;         /* it was derived from; -1 = the reference or none */
+	const char *origin_name; /* for a person */
+	const int *origin_setting;
+	bool competes; /* the seed itself may be proposed */
+};
+
+struct seed_list {
+	struct seed seed[MAX_SEEDS];
+	int n;
+};
+
+struct seed_operator {
+	const char *name, *summary;
+	bool needs_time; /* of no use while nothing fits */
+	void (*generate)(struct scores *s, struct seed_list *list);
+};
+
+const struct seed_operator *seed_operators(int *ret_count);
+void seed_add(struct seed_list *list, struct seed seed); /* beyond MAX_SEEDS: dropped */
+
+void seed_incumbent(struct scores *s, struct seed_list *list);
+void seed_reference(struct scores *s, struct seed_list *list);
+void seed_failed(struct scores *s, struct seed_list *list);
+void seed_jump(struct scores *s, struct seed_list *list);
+void seed_restart(struct scores *s, struct seed_list *list);
+
+#endif

@@ -1,0 +1,13 @@
+/* The rows of the strategy table. */
+#ifndef INFRARSI_SEARCH_STRATEGIES_H
+#define INFRARSI_SEARCH_STRATEGIES_H
+
+#include "base/base.h"
+#include "search/search.h"
+
+enum err_code controller_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code random_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+
+#endif

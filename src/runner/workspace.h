@@ -1,9 +1,11 @@
 /*
  * Workspaces: where the reference snapshot, builds and trials live.
  *
- *   .infrarsi/work/builds/<key>/      a built tree, read-only once built, and build.log; <key> = SHA-256 over
- * snapshot tree, patch digests, resolved build command and environment, toolchain version
- *   .infrarsi/work/trials/<name>/     a fresh writable copy of a build for one execution
+ *   .infrarsi/work/builds/<key>/tree/      a built tree, read-only once built; <key> = SHA-256 over snapshot
+ *                                          tree, patch digests, resolved build command and environment,
+ *                                          sandbox mode, toolchain version
+ *   .infrarsi/work/builds/<key>/build.log  and outcome.json, which says that the build is complete
+ *   .infrarsi/work/trials/<name>/          a fresh writable copy of a build for one execution
  *
  * The snapshot is a commit object of the user's working tree, uncommitted and untracked (not ignored) files
  * included, made with a temporary index: the user's index, branches and files are not touched. It is kept
@@ -18,9 +20,11 @@
 
 struct snapshot {
 	char commit[65], tree[65];
-	char prefix[1024]; /* the task's folder inside the repository ("" = its root) */
+	char prefix[1024];   /* the task's folder inside the repository ("" = its root) */
+	size_t n_submodules; /* submodules and nested repositories: their folders are empty in every build */
 };
-/* root: the task's folder, inside a git repository. ERR_INPUT with the next step when it is not in one. */
+/* root: the task's folder, inside a git repository. ERR_INPUT with the next step when it is not in one. campaign
+ * NULL: nothing keeps the snapshot alive; it is there to be compared with. */
 enum err_code snapshot_take(
 	const char *root, const char *campaign, struct snapshot *ret_snapshot, struct err *reterr) MUST_CHECK;
 /* The snapshot that a campaign already has; ERR_NOT_FOUND when none. */
@@ -49,13 +53,21 @@ struct build_result {
 	int status;
 	double seconds;
 };
-/* Concurrent and interrupted builds of one key are safe: built aside, renamed into place when complete. */
+/*
+ * Concurrent and interrupted builds of one key are safe: a build holds a lock on its key, and counts only
+ * once its outcome.json has been renamed into place; what an interrupted one left is removed first. The tree
+ * is built where it stays (not aside and renamed), because absolute paths of the build folder end up in what
+ * is built: run paths, CMake caches, editable Python installs. A failed build is cached with its log like a
+ * good one; one that ran into its time-out is not. ERR_INTERRUPTED when progress said stop.
+ */
 enum err_code workspace_build(struct runner *runner, const struct build_request *request,
 	run_progress_fn progress, void *context, struct build_result *ret_result,
 	struct err *reterr) MUST_CHECK;
 /* A fresh writable copy of a build; the folder must not exist. */
 enum err_code workspace_trial(const struct build_result *build, const char *work_dir, const char *name,
 	char ret_dir[4096], struct err *reterr) MUST_CHECK;
+/* Removes what workspace_trial() made under this name, all of it; absent is fine. */
+enum err_code workspace_trial_remove(const char *work_dir, const char *name, struct err *reterr) MUST_CHECK;
 /* First lines of `cc --version`, `make --version`, ...: the toolchain part of the key. */
 void toolchain_text(struct strbuf *text);
 

@@ -1,0 +1,156 @@
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/facts.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+
+enum { TEXT_CAP = 2000 };
+
+bool node_is(TSNode node, const char *type)
+{
+	return !ts_node_is_null(node) && strcmp(ts_node_type(node), type) == 0;
+}
+
+TSNode node_field(TSNode node, const char *field)
+{
+	return ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
+}
+
+static bool is_blank(char c)
+{
+	return c == '\0' || strchr(" \t\n\r\f\v", c) != NULL;
+}
+
+static void add_token(const struct source *source, TSNode leaf, struct strbuf *text)
+{
+	uint32_t from = ts_node_start_byte(leaf), to = ts_node_end_byte(leaf);
+	if (to <= from || to > source->length)
+		return;
+	if (text->len)
+		strbuf_addch(text, ' ');
+	/* tokens such as the rest of a #define line may hold blanks themselves */
+	for (uint32_t i = from; i < to && text->len < TEXT_CAP; i++) {
+		char c = source->text[i];
+		if (!is_blank(c))
+			strbuf_addch(text, c);
+		else if (text->len && text->buf[text->len - 1] != ' ')
+			strbuf_addch(text, ' ');
+	}
+	while (text->len && text->buf[text->len - 1] == ' ')
+		text->buf[--text->len] = '\0';
+}
+
+static bool is_leaf(TSNode node)
+{
+	return ts_node_child_count(node) == 0 || node_is(node, "string_literal") ||
+	       node_is(node, "char_literal") || node_is(node, "system_lib_string");
+}
+
+/* Past the cap the text ends in a hash of the rest, so that a change there is still seen. */
+static void add_rest(const struct source *source, TSNode node, struct strbuf *text)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+	for (uint32_t i = ts_node_start_byte(node); i < ts_node_end_byte(node); i++)
+		hash = (hash ^ (unsigned char)source->text[i]) * 1099511628211u;
+	strbuf_addf(text, " ...%016llx", (unsigned long long)hash);
+}
+
+void node_text(const struct source *source, TSNode node, struct strbuf *text)
+{
+	strbuf_clear(text);
+	if (ts_node_is_null(node))
+		return;
+	TSTreeCursor cursor = ts_tree_cursor_new(node);
+	for (bool more = true; more && text->len < TEXT_CAP;) {
+		TSNode at = ts_tree_cursor_current_node(&cursor);
+		if (is_leaf(at) && !node_is(at, "comment"))
+			add_token(source, at, text);
+		if (!is_leaf(at) && ts_tree_cursor_goto_first_child(&cursor))
+			continue;
+		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
+			if (!ts_tree_cursor_goto_parent(&cursor))
+				break;
+	}
+	ts_tree_cursor_delete(&cursor);
+	if (text->len >= TEXT_CAP)
+		add_rest(source, node, text);
+}
+
+/* ---- pairing ---- */
+
+/* What must agree, from the most to the least. */
+enum pass { PASS_TEXT_FUNCTION, PASS_TEXT, PASS_NAME_FUNCTION, PASS_NAME, PASS_COUNT };
+
+static int compare_for(const struct fact *a, const struct fact *b, enum pass pass)
+{
+	int order = (a->kind > b->kind) - (a->kind < b->kind);
+	if (!order && pass <= PASS_TEXT) {
+		order = (a->hash > b->hash) - (a->hash < b->hash);
+		order = order ? order : strcmp(a->text, b->text);
+	} else if (!order) {
+		order = strcmp(a->name, b->name);
+	}
+	if (!order && (pass == PASS_TEXT_FUNCTION || pass == PASS_NAME_FUNCTION))
+		order = strcmp(a->function, b->function);
+	return order;
+}
+
+/* Facts of one source lie in one array, so their addresses are their order of appearance. */
+static int in_order(const struct fact *a, const struct fact *b)
+{
+	int order = strcmp(a->source->path, b->source->path);
+	return order ? order : (a > b) - (a < b);
+}
+
+static int compare_pass(const void *a, const void *b, void *pass)
+{
+	const struct fact *x = *(struct fact *const *)a, *y = *(struct fact *const *)b;
+	int order = compare_for(x, y, *(enum pass *)pass);
+	return order ? order : in_order(x, y);
+}
+
+/* Only what carries a meaning by its name pairs by name. */
+static bool pairs_by_name(const struct fact *f)
+{
+	return f->kind == FACT_CALL || f->kind == FACT_ASSIGN || f->kind == FACT_LOOP ||
+	       f->kind == FACT_DECLARE || f->kind == FACT_DEFINE || f->kind == FACT_FUNCTION;
+}
+
+static size_t unpaired(struct fact **from, size_t n, struct fact **to, enum pass pass)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!from[i]->twin && (pass <= PASS_TEXT || pairs_by_name(from[i])))
+			to[count++] = from[i];
+	return count;
+}
+
+static void pair_pass(struct fact **a, size_t n_a, struct fact **b, size_t n_b, enum pass pass)
+{
+	size_t i = 0, j = 0;
+	qsort_r(a, n_a, sizeof(*a), compare_pass, &pass);
+	qsort_r(b, n_b, sizeof(*b), compare_pass, &pass);
+	while (i < n_a && j < n_b) {
+		int order = compare_for(a[i], b[j], pass);
+		if (order == 0) {
+			a[i]->twin = b[j];
+			b[j]->twin = a[i];
+			a[i]->same = b[j]->same = pass <= PASS_TEXT;
+		}
+		i += order <= 0;
+		j += order >= 0;
+	}
+}
+
+void facts_pair(struct fact **old, size_t n_old, struct fact **new, size_t n_new)
+{
+	CLEANUP(free_ptr) struct fact **a = xcalloc(n_old + 1, sizeof(*a));
+	CLEANUP(free_ptr) struct fact **b = xcalloc(n_new + 1, sizeof(*b));
+	for (enum pass pass = 0; pass < PASS_COUNT; pass++) {
+		size_t n_a = unpaired(old, n_old, a, pass), n_b = unpaired(new, n_new, b, pass);
+		pair_pass(a, n_a, b, n_b, pass);
+	}
+}

@@ -1,0 +1,213 @@
+/*
+ * A5: results kept across steps. A variable or field that is new, outlives a call and guards a computation
+ * ("once") is harmless when what is computed depends on shapes only, and a cheat when it depends on inputs or
+ * parameters.
+ */
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit_int.h"
+#include "base/memory.h"
+
+/* Names that keep their values: new statics, file-level variables and fields. */
+static bool is_new_keeper(const struct fact *f)
+{
+	return f->kind == FACT_DECLARE && !f->twin && f->name[0] && !(f->flags & DECLARE_FUNCTION) &&
+	       !(f->flags & DECLARE_PARAMETER) &&
+	       ((f->flags & DECLARE_FIELD) || ((f->flags & DECLARE_STATIC) && !(f->flags & DECLARE_CONST)));
+}
+
+struct keepers {
+	const char **names;
+	size_t n, room;
+};
+
+static void keepers_release(struct keepers *k)
+{
+	free(k->names);
+}
+
+static void find_keepers(const struct change *change, struct keepers *k)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		if (!is_new_keeper(change->new[i]))
+			continue;
+		grow_array(&k->names, &k->room, k->n + 1, sizeof(*k->names));
+		k->names[k->n++] = change->new[i]->name;
+	}
+}
+
+static bool is_keeper_name(const struct change *change, const struct keepers *k, const char *name)
+{
+	return spend(change, k->n) && name_is_one_of(name, k->names, k->n);
+}
+
+static bool declared_in(const struct change *change, const struct source *s, TSNode node, const char *name)
+{
+	if (!spend(change, s->n_facts))
+		return true;
+	for (size_t i = 0; i < s->n_facts; i++)
+		if (s->facts[i].kind == FACT_DECLARE && strcmp(s->facts[i].name, name) == 0 &&
+			node_contains(node, s->facts[i].node))
+			return true;
+	return false;
+}
+
+/* A name that a parameter or variable of the function declares as a pointer or array. */
+static bool is_pointer(
+	const struct change *change, const struct source *s, const char *function, const char *name)
+{
+	if (!spend(change, s->n_facts))
+		return false;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_DECLARE && strcmp(f->name, name) == 0 &&
+			(f->flags & (DECLARE_POINTER | DECLARE_ARRAY)) &&
+			(strcmp(f->function, function) == 0 || !f->function[0]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_subscript_base(TSNode identifier)
+{
+	TSNode parent = ts_node_parent(identifier);
+	return node_is(parent, "subscript_expression") &&
+	       ts_node_eq(node_field(parent, "argument"), identifier);
+}
+
+static bool is_training_call(const struct fact *f)
+{
+	return f->kind == FACT_CALL && !word_in(f->name, WORDS_ALLOCATE) &&
+	       (word_in(f->name, WORDS_WORK) || word_in(f->name, WORDS_UPDATE) ||
+		       word_in(f->name, WORDS_DATA));
+}
+
+/* An identifier whose contents are read here: an argument, an array's base, an operand. */
+static bool is_handed_on(const struct fact *f)
+{
+	if (f->kind != FACT_NAME || !node_is(f->node, "identifier"))
+		return false;
+	TSNode parent = ts_node_parent(f->node);
+	return node_is(parent, "argument_list") || node_is(parent, "binary_expression") ||
+	       is_subscript_base(f->node);
+}
+
+/* Work whose outcome depends on more than sizes: it reads arrays that are not its own, or calls the model. */
+static bool depends_on_data(const struct change *change, const struct keepers *k, const struct source *s,
+	TSNode block, const char *function)
+{
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (!node_contains(block, f->node))
+			continue;
+		if (is_training_call(f))
+			return true;
+		if (!is_handed_on(f) || is_keeper_name(change, k, f->name) ||
+			declared_in(change, s, block, f->name))
+			continue;
+		if (is_pointer(change, s, function, f->name))
+			return true;
+	}
+	return false;
+}
+
+static bool mentions_keeper(const struct change *change, const struct keepers *k, const char *condition)
+{
+	struct token t;
+	while (next_token(&condition, &t)) {
+		char name[80] = "";
+		if (t.length >= sizeof(name))
+			continue;
+		memcpy(name, t.text, t.length);
+		if (is_keeper_name(change, k, name))
+			return true;
+	}
+	return false;
+}
+
+static bool only_allocates(const struct source *s, TSNode block)
+{
+	bool allocates = false;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (!node_contains(block, f->node))
+			continue;
+		if (f->kind == FACT_CALL && word_in(f->name, WORDS_ALLOCATE))
+			allocates = true;
+		else if (f->kind == FACT_LOOP)
+			return false;
+	}
+	return allocates;
+}
+
+/* if (ready) return ...; the rest of the function is what is done once. */
+static TSNode guarded_part(const struct fact *branch, bool *skips_rest)
+{
+	TSNode block = node_field(branch->node, "consequence");
+	const struct source *s = branch->source;
+	*skips_rest = false;
+	for (size_t i = 0; i < s->n_facts; i++)
+		if (s->facts[i].kind == FACT_EXIT && node_contains(block, s->facts[i].node))
+			*skips_rest = true;
+	return *skips_rest ? ts_node_parent(branch->node) : block;
+}
+
+static void check_branches(struct change *change, const struct keepers *k)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_BRANCH || f->twin || !mentions_keeper(change, k, f->value))
+			continue;
+		bool skips_rest;
+		TSNode part = guarded_part(f, &skips_rest);
+		if (only_allocates(f->source, part))
+			continue;
+		if (depends_on_data(change, k, f->source, part, f->function))
+			report(change, AUDIT_BLOCK, f,
+				"a computation on inputs or parameters is done once and kept");
+		else
+			report(change, AUDIT_REVIEW, f,
+				"a computation is done once and kept: it must depend on sizes only");
+	}
+}
+
+/* Scalars that outlive a call and end up in a result. */
+static void check_kept_results(struct change *change, const struct keepers *k)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		bool hands_out =
+			f->kind == FACT_EXIT || (f->kind == FACT_ASSIGN && word_in(f->name, WORDS_RESULT));
+		if (hands_out && is_added(f) && mentions_keeper(change, k, f->value) &&
+			!mentions_keeper(change, k, f->init))
+			report(change, AUDIT_REVIEW, f,
+				"a result is read from a variable that outlives the call");
+	}
+}
+
+/* memcmp(tokens, last_tokens, ...): recognising an input in order to reuse its result. */
+static void check_recognition(struct change *change, const struct keepers *k)
+{
+	static const char *const compare[] = {"memcmp", "strcmp", "strncmp", "bcmp"};
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_CALL || f->twin || !name_is_one_of(f->name, compare, ARRAY_LEN(compare)))
+			continue;
+		bool kept = mentions_keeper(change, k, f->value) || text_has_word(f->value, WORDS_STALE);
+		if (kept || text_has_word(f->value, WORDS_DATA))
+			report(change, kept ? AUDIT_BLOCK : AUDIT_REVIEW, f,
+				"an input is compared with a kept one: its result may be reused");
+	}
+}
+
+void rule_cache(struct change *change)
+{
+	CLEANUP(keepers_release) struct keepers k = {0};
+	find_keepers(change, &k);
+	check_branches(change, &k);
+	check_kept_results(change, &k);
+	check_recognition(change, &k);
+}

@@ -1,0 +1,383 @@
+/*
+ * A4: less work: shorter loops, skipped iterations, smaller arguments, early exits.
+ *
+ * Blocking, unrolling and vectorising also shorten bounds and lengthen strides. They are told apart by what
+ * makes them honest: a second loop that ends at the old bound (the tail, or the loop over blocks), or a body
+ * that does several elements a turn.
+ */
+#include "base/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit_int.h"
+#include "base/memory.h"
+
+/* ---- loops ---- */
+
+/* Another loop that is new in this function and ends where the old one did. */
+static bool has_covering_loop(const struct change *change, const struct fact *loop, const char *bound)
+{
+	if (!spend(change, change->n_new))
+		return false;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_LOOP && f != loop && is_added(f) && same_function(f, loop) &&
+			strcmp(f->value, bound) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_count(const char *text) /* a number or a macro, not 0 */
+{
+	return text_is_literal(text) ? text_number(text) != 0
+				     : text[0] >= 'A' && text[0] <= 'Z' && !strchr(text, ' ');
+}
+
+static bool is_inner_counter(const struct fact *loop, const char *name)
+{
+	const struct source *s = loop->source;
+	for (size_t i = 0; i < s->n_facts; i++)
+		if (s->facts[i].kind == FACT_LOOP && &s->facts[i] != loop &&
+			strcmp(s->facts[i].name, name) == 0 && node_contains(loop->node, s->facts[i].node))
+			return true;
+	return false;
+}
+
+/* One turn does several elements: the body has i + 1, i + k of an inner loop, or a loop that begins at i. */
+static bool body_steps_on(const struct fact *loop)
+{
+	const struct source *s = loop->source;
+	TSNode body = node_field(loop->node, "body");
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (ts_node_is_null(body) || !node_contains(body, f->node))
+			continue;
+		if (f->kind == FACT_BINARY && f->op[0] == '+' && strcmp(f->init, loop->name) == 0 &&
+			(is_count(f->value) || is_inner_counter(loop, f->value)))
+			return true;
+		if (f->kind == FACT_LOOP && text_contains(f->init, loop->name))
+			return true;
+	}
+	return false;
+}
+
+/* The body multiplies i by what the bound was divided by. */
+static bool body_multiplies(const struct fact *loop, const char *bound)
+{
+	const struct source *s = loop->source;
+	TSNode body = node_field(loop->node, "body");
+	const char *slash = strstr(bound, " / "), *shift = strstr(bound, " >> ");
+	const char *factor = slash ? slash + 3 : shift ? shift + 4 : NULL;
+	if (!factor || ts_node_is_null(body) || strpbrk(factor, " "))
+		return false;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind != FACT_BINARY || !node_contains(body, f->node))
+			continue;
+		bool here = (strcmp(f->init, loop->name) == 0 && strcmp(f->value, factor) == 0) ||
+			    (strcmp(f->value, loop->name) == 0 && strcmp(f->init, factor) == 0);
+		if (here && (slash ? f->op[0] == '*' : strcmp(f->op, "<<") == 0))
+			return true;
+	}
+	return false;
+}
+
+/* A load or store that moves more than one element. */
+static bool body_is_vectorised(const struct change *change, const struct fact *loop)
+{
+	(void)change;
+	const struct source *s = loop->source;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_CALL && node_contains(loop->node, f->node) &&
+			(strncmp(f->name, "_mm", 3) == 0 || strncmp(f->name, "vld", 3) == 0 ||
+				strncmp(f->name, "vst", 3) == 0 || strncmp(f->name, "svld", 4) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* 1 for i++, n for i += n, 0 for what is not a constant. */
+static double stride_of(const char *step)
+{
+	const char *number = strstr(step, "+= ");
+	if (strstr(step, "++") || strstr(step, "--"))
+		return 1;
+	if (!number || !text_is_literal(number + 3))
+		return 0;
+	return text_number(number + 3);
+}
+
+static const struct fact *enclosing_loop(const struct fact *loop, const char *name)
+{
+	const struct source *s = loop->source;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_LOOP && f != loop && node_contains(f->node, loop->node) && f->name[0] &&
+			text_contains(name, f->name))
+			return f;
+	}
+	return NULL;
+}
+
+static void check_bound(struct change *change, const struct fact *now, const struct fact *old)
+{
+	if (strcmp(now->value, old->value) == 0 ||
+		!is_reduction(change, now->function, now->value, old->value))
+		return;
+	const char *resolved = resolve(change, now->function, now->value);
+	if (text_has_word(now->value, WORDS_THREAD) || has_covering_loop(change, now, old->value) ||
+		body_multiplies(now, resolved) || body_is_vectorised(change, now))
+		return;
+	report(change, AUDIT_BLOCK, now, "the loop ends earlier than before and nothing does the rest");
+}
+
+static void check_stride(struct change *change, const struct fact *now, const struct fact *old)
+{
+	double before = stride_of(old->step), stride = stride_of(now->step);
+	if (!(stride > before) || before == 0)
+		return;
+	if (body_steps_on(now) || body_is_vectorised(change, now))
+		return;
+	report(change, AUDIT_BLOCK, now, "the loop leaves out iterations");
+}
+
+/* i = i0 of a block, or i = block * size, are starts of a part; t - window and t > 16 ? ... cut something
+ * off. */
+static bool cuts_start(const char *init)
+{
+	return text_has_token(init, "-") || text_has_token(init, "?") || strstr(init, "max") ||
+	       strstr(init, "MAX");
+}
+
+static void check_start(struct change *change, const struct fact *now, const struct fact *old)
+{
+	static const char reason[] = "the loop starts later than before";
+	if (strcmp(now->init, old->init) == 0 || !now->init[0] || text_has_word(now->init, WORDS_THREAD))
+		return;
+	double before = text_number(old->init), start = text_number(now->init);
+	if (isnan(before))
+		return;
+	if (!isnan(start)) {
+		if (start > before)
+			report(change, start > 1 ? AUDIT_BLOCK : AUDIT_REVIEW, now, reason);
+		return;
+	}
+	bool cut = cuts_start(now->init);
+	if (!cut && (enclosing_loop(now, now->init) || has_covering_loop(change, now, old->value)))
+		return;
+	bool divided = text_has_token(now->init, "/") || text_has_token(now->init, ">>");
+	report(change, cut || divided ? AUDIT_BLOCK : AUDIT_REVIEW, now, reason);
+}
+
+/* for (...; l < L && !confident; ...) */
+static void check_condition(struct change *change, const struct fact *now, const struct fact *old)
+{
+	bool had = strstr(old->text, "&&") != NULL, has = strstr(now->text, "&&") != NULL;
+	if (has && !had)
+		report(change,
+			text_has_new_number(now->text, old->text) || depends_on_step(now->text)
+				? AUDIT_BLOCK
+				: AUDIT_REVIEW,
+			now, "the loop has a further condition to end");
+}
+
+/* The old loop that a loop without a twin may have replaced: its bound is part of the new one. */
+static const struct fact *replaced_loop(const struct change *change, const struct fact *now)
+{
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *f = change->old[i];
+		if (f->kind == FACT_LOOP && !f->twin && same_function(f, now) &&
+			text_contains(now->value, f->value))
+			return f;
+	}
+	return NULL;
+}
+
+/* A counter moved on in the body of its own for loop leaves out the next turn. */
+static void check_counters(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_ASSIGN || f->twin || !f->loops || node_is(f->node, "init_declarator"))
+			continue;
+		for (const struct guard *g = f->guards; g; g = g->up) {
+			TSNode update = g->kind == GUARD_LOOP ? node_field(g->node, "update") : g->node;
+			if (g->kind != GUARD_LOOP || ts_node_is_null(update) ||
+				node_contains(update, f->node))
+				continue;
+			if (text_contains(g->text, f->name) && existed(change, FACT_LOOP, f->name))
+				report(change, AUDIT_BLOCK, f, "a loop's counter is moved on in its body");
+		}
+	}
+}
+
+static void check_loops(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *now = change->new[i];
+		if (now->kind != FACT_LOOP || !is_added(now))
+			continue;
+		const struct fact *old = now->twin ? now->twin : replaced_loop(change, now);
+		if (!old || !same_function(old, now))
+			continue;
+		check_bound(change, now, old);
+		check_stride(change, now, old);
+		check_start(change, now, old);
+		check_condition(change, now, old);
+	}
+}
+
+/* ---- exits ---- */
+
+static bool compares_empty(const char *condition)
+{
+	return text_contains(condition, "== 0") || text_contains(condition, "<= 0") ||
+	       text_contains(condition, "< 1") || text_contains(condition, "== NULL") ||
+	       text_contains(condition, "( !");
+}
+
+static enum audit_severity exit_severity(const char *condition)
+{
+	bool arbitrary = depends_on_step(condition) || text_has_token(condition, "%") ||
+			 text_has_real(condition) || text_has_word(condition, WORDS_RANDOM) ||
+			 text_has_token(condition, "&") || strcmp(condition, "never") == 0;
+	return arbitrary && !compares_empty(condition)                                       ? AUDIT_BLOCK
+	       : arbitrary && (text_has_token(condition, "%") || depends_on_step(condition)) ? AUDIT_BLOCK
+											     : AUDIT_REVIEW;
+}
+
+/* The condition that an exit hangs on, when it is one of this change. */
+static const struct guard *exit_condition(const struct fact *f)
+{
+	const struct guard *g = f->guards;
+	return g && (g->kind == GUARD_IF || g->kind == GUARD_AFTER_EXIT || g->kind == GUARD_CASE) ? g : NULL;
+}
+
+static bool leads_to_error(const struct fact *f)
+{
+	return f->value[0] == '-' || strcmp(f->value, "NULL") == 0 || strcmp(f->value, "false") == 0 ||
+	       strcmp(f->value, "EXIT_FAILURE") == 0 || (f->name[0] == 'r' && strcmp(f->value, "1") == 0);
+}
+
+/* What follows an exit in its block no longer runs. */
+static bool cuts_off(const struct fact *f)
+{
+	TSNode next = ts_node_next_named_sibling(f->node);
+	while (node_is(next, "comment"))
+		next = ts_node_next_named_sibling(next);
+	return !ts_node_is_null(next) && !node_is(next, "case_statement") &&
+	       !node_is(next, "labeled_statement");
+}
+
+/* A return at the end that hands over a differently computed value is no exit in this sense. */
+static bool is_early(const struct fact *f)
+{
+	return f->loops > 0 || exit_condition(f) || cuts_off(f);
+}
+
+static bool is_new_exit(const struct change *change, const struct fact *f)
+{
+	return f->kind == FACT_EXIT && !f->twin && !leads_to_error(f) &&
+	       existed(change, FACT_FUNCTION, f->function);
+}
+
+static bool does_work(const struct fact *f)
+{
+	return word_in(f->function, WORDS_WORK) || word_in(f->function, WORDS_UPDATE) || f->loops > 0;
+}
+
+static void check_conditional_exit(struct change *change, const struct fact *f, const struct guard *g)
+{
+	enum audit_severity severity = exit_severity(g->text);
+	/* if (fused) { fused_work(); return; } */
+	bool works_first = node_calls(change, f->source, g->node, WORDS_WORK) ||
+			   node_calls(change, f->source, g->node, WORDS_UPDATE);
+	if (severity == AUDIT_BLOCK || !works_first)
+		report(change, severity, f, "a new early exit skips work");
+}
+
+static void check_exits(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (!is_new_exit(change, f))
+			continue;
+		const struct guard *g = exit_condition(f);
+		if (cuts_off(f))
+			report(change, AUDIT_BLOCK, f, "what follows this exit no longer runs");
+		else if (g && does_work(f) && is_early(f) && !(f->name[0] == 'b' && g->kind == GUARD_CASE))
+			check_conditional_exit(change, f, g);
+	}
+}
+
+/* ---- sizes and arguments ---- */
+
+static bool is_size_name(const char *name)
+{
+	return word_in(name, WORDS_SIZE) || (strlen(name) <= 2 && name[0] >= 'A' && name[0] <= 'Z');
+}
+
+static bool sets_size(const struct fact *f)
+{
+	return (f->kind == FACT_ASSIGN || f->kind == FACT_DEFINE) && is_size_name(f->name) &&
+	       !word_in(f->name, WORDS_TIME) && !word_in(f->name, WORDS_TILE);
+}
+
+static void check_changed_size(struct change *change, const struct fact *f)
+{
+	if (is_reduction(change, f->function, f->value, f->twin->value))
+		report(change, AUDIT_BLOCK, f, "a size of the workload was made smaller");
+	else if (!isnan(text_number(f->twin->value)) && !isnan(text_number(f->value)))
+		report(change, AUDIT_BLOCK, f, "a size of the workload was changed");
+}
+
+/* T = T / 2; T /= 2; */
+static void check_added_size(struct change *change, const struct fact *f)
+{
+	static const char *const cutting[] = {"/=", ">>=", "-="};
+	bool itself =
+		text_contains(f->value, f->init) && is_reduction(change, f->function, f->value, f->init);
+	if ((itself || name_is_one_of(f->op, cutting, ARRAY_LEN(cutting))) &&
+		existed(change, FACT_NAME, f->name))
+		report(change, AUDIT_BLOCK, f, "a size of the workload is cut");
+}
+
+static void check_sizes(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (!is_added(f) || !sets_size(f))
+			continue;
+		if (f->twin && same_function(f, f->twin))
+			check_changed_size(change, f);
+		else
+			check_added_size(change, f);
+	}
+}
+
+static void check_call_sizes(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_CALL && f->twin && !f->same && existed(change, FACT_CALL, f->name) &&
+			(word_in(f->name, WORDS_WORK) || word_in(f->name, WORDS_DATA)) &&
+			!word_in(f->name, WORDS_ALLOCATE))
+			check_arguments(change, f, "a call is given a smaller size or a constant");
+	}
+}
+
+/* Micro-batches, layers or rows are repeated by loops: work in fewer of them is less work. */
+void rule_work(struct change *change)
+{
+	check_placement(change, WORDS_WORK, WORDS_UPDATE, "forward, backward or loss work");
+	check_loops(change);
+	check_counters(change);
+	check_exits(change);
+	check_sizes(change);
+	check_call_sizes(change);
+}

@@ -1,0 +1,204 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/process.h"
+#include "base/strbuf.h"
+#include "patch/scratch.h"
+
+extern char **environ;
+
+const char *scratch_slash(const struct scratch *s)
+{
+	size_t length = strlen(s->prefix);
+	return length && s->prefix[length - 1] != '/' ? "/" : "";
+}
+
+static void trim_end(struct strbuf *text)
+{
+	while (text->len && text->buf[text->len - 1] == '\n')
+		text->buf[--text->len] = '\0';
+}
+
+/* The caller's environment without what would point git elsewhere, and with what points it here. */
+static void make_env(struct scratch *s, const char *git_dir, const char *objects)
+{
+	size_t n = 0, room = 0;
+	grow_array(&s->env, &room, 8, sizeof(*s->env));
+	s->env[n++] = xasprintf("GIT_DIR=%s", git_dir);
+	s->env[n++] = xasprintf("GIT_WORK_TREE=%s", s->dir);
+	s->env[n++] = xasprintf("GIT_INDEX_FILE=%s/index", s->dir);
+	s->env[n++] = xasprintf("GIT_OBJECT_DIRECTORY=%s/objects", s->dir);
+	s->env[n++] = xasprintf("GIT_ALTERNATE_OBJECT_DIRECTORIES=%s", objects);
+	s->env[n++] = xstrdup("GIT_ATTR_NOSYSTEM=1");
+	s->env[n++] = xstrdup("LC_ALL=C");
+	for (char **e = environ; *e; e++) {
+		if (strncmp(*e, "GIT_", 4) == 0 || strncmp(*e, "LC_ALL=", 7) == 0)
+			continue;
+		grow_array(&s->env, &room, n + 2, sizeof(*s->env));
+		s->env[n++] = xstrdup(*e);
+	}
+	s->env[n] = NULL;
+}
+
+/* git in the scratch folder. The argument list is NULL-terminated and begins after the options. */
+static enum err_code scratch_git(const struct scratch *s, const char *const *words, const char *input,
+	size_t length, struct strbuf *ret_output, struct err *reterr)
+{
+	static const char *const options[] = {"git", "-c", "core.hooksPath=/dev/null", "-c",
+		"core.fsmonitor=", "-c", "core.autocrlf=false", "-c", "core.quotePath=false", "-c",
+		"diff.orderFile=", "-c", "core.attributesFile=/dev/null", "-c", "diff.interHunkContext=0",
+		"-c", "core.whitespace="};
+	const char *argv[64];
+	size_t n = 0;
+	for (; n < ARRAY_LEN(options); n++)
+		argv[n] = options[n];
+	for (; *words && n + 1 < ARRAY_LEN(argv); words++)
+		argv[n++] = *words;
+	argv[n] = NULL;
+	return git_run_argv(s->dir, argv, (const char *const *)s->env, input, length, ret_output, reterr);
+}
+
+#define GIT(s, output, reterr, ...)                                                                          \
+	scratch_git(s, (const char *const[]){__VA_ARGS__, NULL}, NULL, 0, output, reterr)
+
+static enum err_code make_dir(struct scratch *s, struct err *reterr)
+{
+	const char *tmp = getenv("TMPDIR");
+	s->dir = xasprintf("%s/infrarsi-patch-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
+	if (!mkdtemp(s->dir)) {
+		enum err_code code = err_errno(reterr, "cannot create %s", s->dir);
+		free(take_ptr(s->dir));
+		return code;
+	}
+	CLEANUP(free_ptr) char *objects = xasprintf("%s/objects", s->dir);
+	return make_dirs(objects, 0700, reterr);
+}
+
+static enum err_code scratch_setup(
+	struct scratch *s, const char *root, const char *commit, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf git_dir = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf objects = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf tree = STRBUF_INIT;
+	TRY(git_run(root, &git_dir, reterr, "rev-parse", "--absolute-git-dir", NULL));
+	TRY(git_run(root, &objects, reterr, "rev-parse", "--path-format=absolute", "--git-path", "objects",
+		NULL));
+	trim_end(&git_dir);
+	trim_end(&objects);
+	TRY(make_dir(s, reterr));
+	make_env(s, git_dir.buf, objects.buf);
+	CLEANUP(free_ptr) char *name = xasprintf("%s^{tree}", commit);
+	TRY(GIT(s, &tree, reterr, "rev-parse", "--verify", "--end-of-options", name));
+	trim_end(&tree);
+	snprintf(s->base_tree, sizeof(s->base_tree), "%s", tree.buf);
+	return OK;
+}
+
+enum err_code scratch_open(const char *root, const char *commit, const char *prefix,
+	struct scratch *ret_scratch, struct err *reterr)
+{
+	struct scratch s = {.prefix = prefix ? prefix : ""};
+	enum err_code code = scratch_setup(&s, root, commit, reterr);
+	if (code != OK) {
+		scratch_close(&s);
+		return code;
+	}
+	*ret_scratch = s;
+	return OK;
+}
+
+void scratch_close(struct scratch *s)
+{
+	if (s->dir)
+		(void)!remove_tree(s->dir, NULL);
+	for (size_t i = 0; s->env && s->env[i]; i++)
+		free(s->env[i]);
+	free(s->env);
+	free(s->dir);
+	*s = (struct scratch){0};
+}
+
+enum err_code scratch_apply(const struct scratch *s, const char *tree, const char *diff, size_t length,
+	bool sparse, char ret_tree[TREE_ID_SIZE], struct err *reterr)
+{
+	const char *const apply[] = {"apply", "--cached", "--whitespace=nowarn",
+		sparse ? "--unidiff-zero" : "--no-unidiff-zero", "-", NULL};
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	TRY(GIT(s, NULL, reterr, "read-tree", tree));
+	TRY(scratch_git(s, apply, diff, length, NULL, reterr));
+	TRY(GIT(s, &output, reterr, "write-tree"));
+	trim_end(&output);
+	snprintf(ret_tree, TREE_ID_SIZE, "%s", output.buf);
+	return OK;
+}
+
+/* Headers begin with a letter and never with ' ', '+', '-' or '\\', so a line's first word tells what it is.
+ */
+static void keep_change_only(const char *text, struct strbuf *kept)
+{
+	for (const char *line = text; *line;) {
+		const char *stop = strchr(line, '\n');
+		size_t length = stop ? (size_t)(stop - line) : strlen(line);
+		const char *heading = NULL;
+		if (length >= 3 && memcmp(line, "@@ ", 3) == 0)
+			heading = memmem(line + 3, length - 3, " @@", 3);
+		if (strncmp(line, "index ", 6) != 0) {
+			strbuf_add(kept, line, heading ? (size_t)(heading + 3 - line) : length);
+			strbuf_addch(kept, '\n');
+		}
+		line += length + (stop != NULL);
+	}
+}
+
+enum err_code scratch_diff(const struct scratch *s, const char *old_tree, const char *new_tree,
+	struct strbuf *ret_diff, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	CLEANUP(free_ptr) char *relative = xasprintf("--relative=%s%s", s->prefix, scratch_slash(s));
+	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--no-renames", "-U3", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/",
+		"--dst-prefix=b/", s->prefix[0] ? relative : "--no-relative", old_tree, new_tree));
+	if (memchr(output.buf, '\0', output.len))
+		return err_set(
+			reterr, ERR_INPUT, "the change contains NUL bytes: only text files can be patched");
+	strbuf_clear(ret_diff);
+	keep_change_only(output.buf, ret_diff);
+	return OK;
+}
+
+enum err_code scratch_check_kinds(
+	const struct scratch *s, const char *old_tree, const char *new_tree, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "--raw", "--no-renames", old_tree, new_tree));
+	for (const char *line = output.buf; *line;) {
+		char old_mode[8] = "", new_mode[8] = "";
+		const char *stop = strchr(line, '\n');
+		const char *tab = strchr(line, '\t');
+		if (!stop || !tab || sscanf(line, ":%7s %7s", old_mode, new_mode) != 2)
+			return err_set(reterr, ERR_FAILED, "git diff-tree printed an unexpected line");
+		bool created = strcmp(old_mode, "000000") == 0, deleted = strcmp(new_mode, "000000") == 0;
+		bool ordinary = (created || strncmp(old_mode, "100", 3) == 0) &&
+				(deleted || strncmp(new_mode, "100", 3) == 0);
+		if (!ordinary || (!created && !deleted && strcmp(old_mode, new_mode) != 0))
+			return err_set(reterr, ERR_INPUT,
+				"%.*s: only the contents of ordinary files may change (mode %s to %s)",
+				(int)MIN_OF(stop - tab - 1, 400), tab + 1, old_mode, new_mode);
+		line = stop + 1;
+	}
+	return OK;
+}
+
+enum err_code scratch_read(const struct scratch *s, const char *tree, const char *path,
+	struct strbuf *ret_text, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *object = xasprintf("%s:%s%s%s", tree, s->prefix, scratch_slash(s), path);
+	enum err_code code = GIT(s, ret_text, reterr, "cat-file", "blob", object);
+	return code == ERR_FAILED ? err_set(reterr, ERR_NOT_FOUND, "%s does not exist in the snapshot", path)
+				  : code;
+}

@@ -1,0 +1,53 @@
+/*
+ * A scratch index and object folder over a repository: patches are applied there, so that neither the user's
+ * files nor index nor object store change.
+ *
+ *     struct scratch scratch;
+ *     TRY(scratch_open(root, commit, prefix, &scratch, reterr));
+ *     TRY(scratch_apply(&scratch, scratch.base_tree, text, length, tree, reterr));
+ *     scratch_close(&scratch);
+ */
+#ifndef INFRARSI_PATCH_SCRATCH_H
+#define INFRARSI_PATCH_SCRATCH_H
+
+#include "base/base.h"
+
+struct strbuf;
+
+enum { TREE_ID_SIZE = 65 };
+
+struct scratch {
+	char *dir;          /* temporary; removed by scratch_close() */
+	char **env;         /* complete environment for git, NULL-terminated */
+	const char *prefix; /* borrowed: the task's folder in the repository, "" = its root */
+	char base_tree[TREE_ID_SIZE];
+};
+
+enum err_code scratch_open(const char *root, const char *commit, const char *prefix,
+	struct scratch *ret_scratch, struct err *reterr) MUST_CHECK;
+void scratch_close(struct scratch *s);
+
+/* Applies a diff with paths from the repository's root to a tree. `sparse` takes hunks with less than three
+ * lines of context where they stand, as people write them; without it they must be at the file's beginning or
+ * end. ERR_FAILED with git's words when it does not fit. */
+enum err_code scratch_apply(const struct scratch *s, const char *tree, const char *diff, size_t length,
+	bool sparse, char ret_tree[TREE_ID_SIZE], struct err *reterr) MUST_CHECK;
+
+/* git's diff between two trees, paths relative to the task's folder, without lines that depend on anything
+ * but the change (object names, section headings). */
+enum err_code scratch_diff(const struct scratch *s, const char *old_tree, const char *new_tree,
+	struct strbuf *ret_diff, struct err *reterr) MUST_CHECK;
+
+/* Modes and kinds of change of everything that differs; ERR_INPUT for anything but contents of ordinary
+ * files. */
+enum err_code scratch_check_kinds(
+	const struct scratch *s, const char *old_tree, const char *new_tree, struct err *reterr) MUST_CHECK;
+
+/* A file's bytes; `path` is relative to the task's folder. ERR_NOT_FOUND when the tree has no such file. */
+enum err_code scratch_read(const struct scratch *s, const char *tree, const char *path,
+	struct strbuf *ret_text, struct err *reterr) MUST_CHECK;
+
+/* The prefix as it stands before paths: "" or "folder/". */
+const char *scratch_slash(const struct scratch *s);
+
+#endif

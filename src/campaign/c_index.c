@@ -7,32 +7,43 @@
 #include "campaign/c_tokens.h"
 #include "campaign/init_int.h"
 
-/* The value of the initialiser that begins at token i, when it is one thing that can be shown: a number, a string, a
- * symbol, a member (config.seq_len gives "seq_len"), or a call with one string (find("x") gives "x"). */
+enum { PARAMETER_TOKENS_MAX = 512 };
+
+/* At an identifier: the symbol; a member (config.seq_len gives "seq_len"); a call with one string (find("x")
+ * gives "x"). *ret_next is behind it. */
+static const char *symbol_value(const struct c_tokens *tokens, size_t i, size_t *ret_next)
+{
+	const char *value = c_token_at(tokens, i)->text;
+	size_t next = i + 1;
+	while ((c_token_is(tokens, next, ".") || c_token_is(tokens, next, "->")) &&
+		c_token_at(tokens, next + 1)->kind == C_IDENTIFIER) {
+		value = c_token_at(tokens, next + 1)->text;
+		next += 2;
+	}
+	if (c_token_is(tokens, next, "(") && c_token_at(tokens, next + 1)->kind == C_STRING &&
+		c_token_is(tokens, next + 2, ")")) {
+		value = c_token_at(tokens, next + 1)->text;
+		next += 3;
+	}
+	*ret_next = next;
+	return value;
+}
+
+/* The value of the initialiser that begins at token i when it is one thing that can be shown, else NULL. */
 static const char *simple_value(struct arena *arena, const struct c_tokens *tokens, size_t i)
 {
-	const struct c_token *t = c_token_at(tokens, i);
 	bool is_negative = c_token_is(tokens, i, "-");
-	if (is_negative)
-		t = c_token_at(tokens, ++i);
-	size_t next = i + 1;
+	const struct c_token *t = c_token_at(tokens, i + is_negative);
+	size_t next = i + is_negative + 1;
 	const char *value = NULL;
-	if (t->kind == C_NUMBER || (!is_negative && t->kind == C_STRING)) {
+	if (t->kind == C_NUMBER)
 		value = is_negative ? arena_printf(arena, "-%s", t->text) : t->text;
-	} else if (t->kind == C_IDENTIFIER && !is_negative) {
+	else if (!is_negative && t->kind == C_STRING)
 		value = t->text;
-		while ((c_token_is(tokens, next, ".") || c_token_is(tokens, next, "->")) &&
-			c_token_at(tokens, next + 1)->kind == C_IDENTIFIER) {
-			value = c_token_at(tokens, next + 1)->text;
-			next += 2;
-		}
-		if (c_token_is(tokens, next, "(") && c_token_at(tokens, next + 1)->kind == C_STRING &&
-			c_token_is(tokens, next + 2, ")")) {
-			value = c_token_at(tokens, next + 1)->text;
-			next += 3;
-		}
-	}
-	bool ends = c_token_is(tokens, next, ",") || c_token_is(tokens, next, ";") || c_token_is(tokens, next, "}");
+	else if (!is_negative && t->kind == C_IDENTIFIER)
+		value = symbol_value(tokens, i, &next);
+	bool ends = c_token_is(tokens, next, ",") || c_token_is(tokens, next, ";") ||
+		    c_token_is(tokens, next, "}");
 	return ends ? value : NULL;
 }
 
@@ -40,8 +51,8 @@ static void add_initial(struct arena *arena, struct c_index *index, const struct
 {
 	if (index->n_initials == INIT_C_INITIALS_MAX)
 		return;
-	index->initials = init_grow(
-		arena, index->initials, index->n_initials, &index->initials_capacity, sizeof(*index->initials));
+	index->initials = init_grow(arena, index->initials, index->n_initials, &index->initials_capacity,
+		sizeof(*index->initials));
 	index->initials[index->n_initials++] = *initial;
 }
 
@@ -55,17 +66,21 @@ static void index_initial(struct arena *arena, struct c_index *index, const stru
 	if (!value)
 		return;
 	bool is_member = c_token_is(tokens, i - 2, ".") || c_token_is(tokens, i - 2, "->");
-	bool is_designated = is_member && i >= 3 && (c_token_is(tokens, i - 3, ",") || c_token_is(tokens, i - 3, "{"));
+	bool is_designated =
+		is_member && i >= 3 && (c_token_is(tokens, i - 3, ",") || c_token_is(tokens, i - 3, "{"));
 	bool is_declared = c_token_at(tokens, i - 2)->kind == C_IDENTIFIER || c_token_is(tokens, i - 2, "*");
 	struct c_initial initial = {.name = c_token_at(tokens, i - 1)->text,
 		.value = value,
-		.rank = is_designated ? 0 : is_declared ? 1 : 2,
+		.rank = is_designated ? 0
+			: is_declared ? 1
+				      : 2,
 		.at = {file->path, c_token_at(tokens, i)->line}};
 	add_initial(arena, index, &initial);
 }
 
 /* #define NAME value, with one word or number as the value. */
-static void index_define(struct arena *arena, struct c_index *index, const struct c_file *file, const struct c_token *t)
+static void index_define(
+	struct arena *arena, struct c_index *index, const struct c_file *file, const struct c_token *t)
 {
 	const char *p = t->text + 1 + strspn(t->text + 1, " \t");
 	if (strncmp(p, "define", 6) != 0 || !isspace((unsigned char)p[6]))
@@ -79,13 +94,15 @@ static void index_define(struct arena *arena, struct c_index *index, const struc
 		return;
 	bool is_quoted = length > 2 && text[0] == '"' && text[length - 1] == '"';
 	struct c_initial initial = {.name = arena_strndup(arena, p, name),
-		.value = is_quoted ? arena_strndup(arena, text + 1, length - 2) : arena_strndup(arena, text, length),
+		.value = is_quoted ? arena_strndup(arena, text + 1, length - 2)
+				   : arena_strndup(arena, text, length),
 		.rank = 1,
 		.at = {file->path, t->line}};
 	add_initial(arena, index, &initial);
 }
 
-/* The word that an element of an array begins with: "word", {"word", ...}, {.name = "word"}, [INDEX] = "word". */
+/* The word that an element of an array begins with: "word", {"word", ...}, {.name = "word"}, [INDEX] =
+ * "word". */
 static const char *element_word(const struct c_tokens *tokens, size_t i)
 {
 	if (c_token_is(tokens, i, "["))
@@ -120,7 +137,8 @@ static void index_table(struct arena *arena, struct c_index *index, const struct
 	struct c_table table = {.name = c_token_at(tokens, bracket - 1)->text,
 		.words = arena_array(arena, INIT_VALUES_MAX, sizeof(char *)),
 		.at = {file->path, c_token_at(tokens, bracket)->line}};
-	for (size_t i = equals + 2; i < end && table.n_words < INIT_VALUES_MAX; i = next_element(tokens, i, end)) {
+	for (size_t i = equals + 2; i < end && table.n_words < INIT_VALUES_MAX;
+		i = next_element(tokens, i, end)) {
 		while (c_token_at(tokens, i)->kind == C_DIRECTIVE)
 			i++;
 		const char *word = element_word(tokens, i);
@@ -130,26 +148,29 @@ static void index_table(struct arena *arena, struct c_index *index, const struct
 	}
 	if (table.n_words < 2)
 		return;
-	index->tables =
-		init_grow(arena, index->tables, index->n_tables, &index->tables_capacity, sizeof(*index->tables));
+	index->tables = init_grow(
+		arena, index->tables, index->n_tables, &index->tables_capacity, sizeof(*index->tables));
 	index->tables[index->n_tables++] = table;
 }
 
 /* At '{' behind ')' outside every other brace: the body of a function. Returns its closing brace. */
-static size_t index_function(struct arena *arena, struct c_index *index, const struct c_file *file, size_t brace)
+static size_t index_function(
+	struct arena *arena, struct c_index *index, const struct c_file *file, size_t brace)
 {
 	const struct c_tokens *tokens = file->tokens;
 	size_t close = c_token_closing(tokens, brace), open = brace - 1, depth = 0;
+	size_t lowest = brace > PARAMETER_TOKENS_MAX ? brace - PARAMETER_TOKENS_MAX : 0;
 	for (;; open--) {
 		depth += c_token_is(tokens, open, ")");
 		depth -= c_token_is(tokens, open, "(");
-		if (depth == 0 || open == 0)
+		if (depth == 0 || open == lowest)
 			break;
 	}
-	if (open == 0 || c_token_at(tokens, open - 1)->kind != C_IDENTIFIER || index->n_functions == INIT_C_FUNCTIONS_MAX)
+	if (open == lowest || c_token_at(tokens, open - 1)->kind != C_IDENTIFIER ||
+		index->n_functions == INIT_C_FUNCTIONS_MAX)
 		return close;
-	index->functions = init_grow(
-		arena, index->functions, index->n_functions, &index->functions_capacity, sizeof(*index->functions));
+	index->functions = init_grow(arena, index->functions, index->n_functions, &index->functions_capacity,
+		sizeof(*index->functions));
 	index->functions[index->n_functions++] =
 		(struct c_function){c_token_at(tokens, open - 1)->text, file, brace, close};
 	return close;
@@ -196,7 +217,8 @@ const struct c_function *c_find_function(const struct c_index *index, const char
 	return NULL;
 }
 
-static const struct c_initial *best_initial(const struct c_index *index, const char *name, const char *prefer_file)
+static const struct c_initial *best_initial(
+	const struct c_index *index, const char *name, const char *prefer_file)
 {
 	const struct c_initial *best = NULL;
 	int best_rank = 0;
@@ -215,7 +237,8 @@ static const struct c_initial *best_initial(const struct c_index *index, const c
 	return best;
 }
 
-const char *c_initial_value(const struct c_index *index, const char *name, const char *prefer_file, struct found_at *ret_at)
+const struct c_initial *c_initial_value(
+	const struct c_index *index, const char *name, const char *prefer_file)
 {
 	const struct c_initial *found = NULL;
 	const char *wanted = name;
@@ -226,8 +249,5 @@ const char *c_initial_value(const struct c_index *index, const char *name, const
 		found = c;
 		wanted = c->value;
 	}
-	if (!found)
-		return NULL;
-	*ret_at = found->at;
-	return found->value;
+	return found;
 }

@@ -188,7 +188,8 @@ static void lex_word(struct lexer *lx)
 
 static void lex_punctuation(struct lexer *lx)
 {
-	static const char *const pairs[] = {"->", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/="};
+	static const char *const pairs[] = {
+		"->", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/="};
 	const char *start = lx->p;
 	size_t length = 1;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
@@ -215,34 +216,40 @@ static void lex_token(struct lexer *lx)
 		lex_punctuation(lx);
 }
 
-/* A '}' at the margin ends whatever is open: conditional compilation can leave a brace more than it closes. */
+static char opening_of(char closing)
+{
+	return closing == ')' ? '(' : closing == ']' ? '[' : closing == '}' ? '{' : '\0';
+}
+
+/* Takes the openers that the bracket at i closes off the stack. A '}' takes what was left open inside it, and
+ * one at the margin everything: conditional compilation can leave a brace more than it closes. */
+static void close_bracket(struct c_token *items, size_t i, const uint32_t *open, size_t *depth)
+{
+	char opening = opening_of(items[i].text[0]);
+	bool is_brace = opening == '{', to_bottom = is_brace && items[i].at_margin;
+	if (!is_brace && *depth && items[open[*depth - 1]].text[0] != opening)
+		return;
+	while (*depth) {
+		struct c_token *opener = &items[open[--*depth]];
+		bool is_partner = opener->text[0] == opening;
+		if (is_partner)
+			opener->closing = (uint32_t)i;
+		if (is_partner && !to_bottom)
+			return;
+	}
+}
+
 static void match_brackets(struct c_token *items, size_t count)
 {
 	CLEANUP(free_ptr) uint32_t *open = xcalloc(count, sizeof(*open));
 	size_t depth = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct c_token *t = &items[i];
-		if (t->kind != C_PUNCTUATION)
-			continue;
-		char c = t->text[0];
+		char c = items[i].kind == C_PUNCTUATION ? items[i].text[0] : '\0';
 		if (c == '(' || c == '[' || c == '{') {
-			t->closing = (uint32_t)count;
+			items[i].closing = (uint32_t)count;
 			open[depth++] = (uint32_t)i;
-			continue;
-		}
-		char partner = c == ')' ? '(' : c == ']' ? '[' : c == '}' ? '{' : '\0';
-		if (!partner)
-			continue;
-		bool to_bottom = c == '}' && t->at_margin;
-		if (c != '}' && depth && items[open[depth - 1]].text[0] != partner)
-			continue;
-		while (depth) {
-			struct c_token *opener = &items[open[--depth]];
-			bool is_partner = opener->text[0] == partner;
-			if (is_partner)
-				opener->closing = (uint32_t)i;
-			if (is_partner && !to_bottom)
-				break;
+		} else if (opening_of(c)) {
+			close_bracket(items, i, open, &depth);
 		}
 	}
 }
@@ -277,7 +284,8 @@ const struct c_token *c_token_at(const struct c_tokens *tokens, size_t i)
 bool c_token_is(const struct c_tokens *tokens, size_t i, const char *punctuation_or_word)
 {
 	const struct c_token *t = c_token_at(tokens, i);
-	return (t->kind == C_PUNCTUATION || t->kind == C_IDENTIFIER) && strcmp(t->text, punctuation_or_word) == 0;
+	return (t->kind == C_PUNCTUATION || t->kind == C_IDENTIFIER) &&
+	       strcmp(t->text, punctuation_or_word) == 0;
 }
 
 size_t c_token_closing(const struct c_tokens *tokens, size_t open)

@@ -1,7 +1,7 @@
 /*
- * The tokens of a C file, for reading facts out of sources that need not compile here. Comments vanish, adjacent
- * strings become one, strings are decoded, a preprocessor directive is one token. Works on any bytes; nothing is
- * ever expanded or executed.
+ * The tokens of a C file, for reading facts out of sources that need not compile here. Comments vanish,
+ * adjacent strings become one, strings are decoded, a preprocessor directive is one token. Works on any
+ * bytes; nothing is ever expanded or executed.
  */
 #ifndef INFRARSI_CAMPAIGN_C_TOKENS_H
 #define INFRARSI_CAMPAIGN_C_TOKENS_H
@@ -15,9 +15,11 @@ enum c_token_kind { C_END, C_IDENTIFIER, C_NUMBER, C_STRING, C_CHARACTER, C_PUNC
 struct c_token {
 	enum c_token_kind kind;
 	int line;
-	bool at_margin;   /* the first character of its line */
-	uint32_t closing; /* of '(', '[' and '{': the index of its partner, or the count where there is none */
-	const char *text; /* strings and characters: decoded, without quotes; directives: the whole line from '#' */
+	bool at_margin; /* the first character of its line */
+	uint32_t
+		closing; /* of '(', '[' and '{': the index of its partner, or the count where there is none */
+	const char *text; /* strings and characters: decoded, without quotes; directives: the whole line from
+			     '#' */
 };
 
 enum { C_TOKENS_MAX = 1 << 19 };

@@ -18,8 +18,8 @@
 
 /* Everything of one campaign below .infrarsi; `old` keeps earlier campaigns. */
 static const char *const campaign_folders[] = {"receipts", "logs", "patches", "work", "control"};
-static const char *const campaign_entries[] = {"ledger.db", "ledger.db-wal", "ledger.db-shm", "receipts", "logs",
-					       "patches", "result.json", "pack.yaml", "REPORT.md"};
+static const char *const campaign_entries[] = {"ledger.db", "ledger.db-wal", "ledger.db-shm", "receipts",
+	"logs", "patches", "result.json", "pack.yaml", "REPORT.md"};
 
 static enum err_code make_folders(struct campaign *c, struct err *reterr)
 {
@@ -62,8 +62,8 @@ static enum err_code open_for_writing(struct campaign *c, struct err *reterr)
 	return trial_reconcile(c, reterr);
 }
 
-enum err_code campaign_open(const char *task_path, enum campaign_mode mode, const struct campaign_options *options,
-			    struct campaign *ret_campaign, struct err *reterr)
+enum err_code campaign_open(const char *task_path, enum campaign_mode mode,
+	const struct campaign_options *options, struct campaign *ret_campaign, struct err *reterr)
 {
 	/* Built in place: the state keeps pointers into the struct. */
 	struct campaign *c = ret_campaign;
@@ -111,7 +111,7 @@ enum err_code campaign_refresh(struct campaign *c, struct err *reterr)
 }
 
 enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
-			      char *body_take, int64_t *ret_id, struct err *reterr)
+	char *body_take, int64_t *ret_id, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *body = body_take;
 	return ledger_append(c->ledger, kind, trial, signature, body, ret_id, reterr);
@@ -136,7 +136,8 @@ void campaign_report_progress(struct campaign *c, struct progress *p)
 	c->options.progress(c->options.progress_context, p);
 }
 
-/* The ledger is closed meanwhile; everything is moved before a new one begins, so that a campaign is one folder. */
+/* The ledger is closed meanwhile; everything is moved before a new one begins, so that a campaign is one
+ * folder. */
 static enum err_code archive_old(struct campaign *c, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *target = xasprintf("%s/old/%s", c->dir, c->state.campaign_id);
@@ -152,7 +153,8 @@ static enum err_code archive_old(struct campaign *c, struct err *reterr)
 	return open_ledger(c, CAMPAIGN_WRITE, reterr);
 }
 
-static char *campaign_body(const struct campaign *c, const char *id, uint64_t seed, const char *environment_json)
+static char *campaign_body(
+	const struct campaign *c, const char *id, uint64_t seed, const char *environment_json)
 {
 	json_t *snapshot = json_object();
 	json_object_set_new(snapshot, "commit", json_string(c->snapshot.commit));
@@ -170,7 +172,8 @@ static char *campaign_body(const struct campaign *c, const char *id, uint64_t se
 	return json_dump_take(body);
 }
 
-enum err_code campaign_begin(struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr)
+enum err_code campaign_begin(
+	struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr)
 {
 	unsigned char bytes[8];
 	char id[2 * sizeof(bytes) + 1];
@@ -183,7 +186,8 @@ enum err_code campaign_begin(struct campaign *c, uint64_t seed, const char *envi
 	TRY(receipt_keys_load(id, true, &c->keys, reterr));
 	/* 53 bits: a seed that every JSON reader keeps exactly. */
 	uint64_t used = (seed ? seed : sha256_u64(id, strlen(id))) & ((UINT64_C(1) << 53) - 1);
-	TRY(campaign_append(c, ENTRY_CAMPAIGN, 0, NULL, campaign_body(c, id, used, environment_json), NULL, reterr));
+	TRY(campaign_append(
+		c, ENTRY_CAMPAIGN, 0, NULL, campaign_body(c, id, used, environment_json), NULL, reterr));
 	return campaign_refresh(c, reterr);
 }
 
@@ -196,9 +200,9 @@ enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr)
 	lock_release(&now);
 	if (differences.len)
 		return err_set(reterr, ERR_CONTRACT,
-			       "the contract is not what infrarsi.lock says:\n%s"
-			       "next: undo the change, or accept it with  infrarsi init --accept  and start over",
-			       differences.buf);
+			"the contract is not what infrarsi.lock says:\n%s"
+			"next: undo the change, or accept it with  infrarsi init --accept  and start over",
+			differences.buf);
 	return OK;
 }
 
@@ -207,6 +211,6 @@ enum err_code campaign_check_contract(const struct campaign *c, struct err *rete
 	TRY(campaign_check_lock(c, reterr));
 	if (c->state.has_campaign && strcmp(c->state.contract_digest, c->lock.contract_digest) != 0)
 		return err_set(reterr, ERR_CONTRACT,
-			       "the contract changed since this campaign began; next: infrarsi doctor --new");
+			"the contract changed since this campaign began; next: infrarsi doctor --new");
 	return OK;
 }

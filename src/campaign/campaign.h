@@ -1,13 +1,15 @@
 /*
- * A campaign at work: one task's folder with everything open. The only place where spec, ledger, runner, verifier and search meet.
+ * A campaign at work: one task's folder with everything open. The only place where spec, ledger, runner,
+ * verifier and search meet.
  *
  *     struct campaign c;
  *     TRY(campaign_open("infrarsi.yaml", CAMPAIGN_WRITE, &options, &c, reterr));
  *     TRY(doctor_run(&c, ...)); or TRY(search_run(&c, ...));
  *     campaign_close(&c);
  *
- * Opening for writing reconciles receipts and ledger: an execution whose receipt was written counts once, one that has none is
- * recorded as interrupted with the cost it had. After every ledger entry call campaign_refresh().
+ * Opening for writing reconciles receipts and ledger: an execution whose receipt was written counts once, one
+ * that has none is recorded as interrupted with the cost it had. After every ledger entry call
+ * campaign_refresh().
  */
 #ifndef INFRARSI_CAMPAIGN_CAMPAIGN_H
 #define INFRARSI_CAMPAIGN_CAMPAIGN_H
@@ -25,21 +27,21 @@ enum campaign_mode { CAMPAIGN_READ, CAMPAIGN_WRITE };
 
 /* What a person may want to see while it happens. Strings are borrowed for the call. */
 enum progress_kind {
-	PROGRESS_STAGE,  /* text: what begins ("reference run 2 of 4", "building") */
-	PROGRESS_UPDATE, /* the running execution reported an update, or a second has passed */
-	PROGRESS_TRIAL,  /* a trial ended: `trial` */
-	PROGRESS_REFUSAL,/* a candidate or patch was refused before it ran: `refusal` */
-	PROGRESS_DUEL,   /* one side of a pair ended: `duel`, `execution` */
-	PROGRESS_NOTE,   /* text: something worth a line */
+	PROGRESS_STAGE,   /* text: what begins ("reference run 2 of 4", "building") */
+	PROGRESS_UPDATE,  /* the running execution reported an update, or a second has passed */
+	PROGRESS_TRIAL,   /* a trial ended: `trial` */
+	PROGRESS_REFUSAL, /* a candidate or patch was refused before it ran: `refusal` */
+	PROGRESS_DUEL,    /* one side of a pair ended: `duel`, `execution` */
+	PROGRESS_NOTE,    /* text: something worth a line */
 };
 struct progress {
 	enum progress_kind kind;
-	const char *text;        /* label of what runs: "trial 9: exploit: matmul=blas" */
-	int update, updates;     /* of the running execution */
-	double elapsed_s;        /* of the running execution */
+	const char *text;    /* label of what runs: "trial 9: exploit: matmul=blas" */
+	int update, updates; /* of the running execution */
+	double elapsed_s;    /* of the running execution */
 	int trials_done, trials_budget;
-	double best_ln;          /* incumbent's measured gain; NAN = none */
-	double eta_s;            /* until the trial budget is used; NAN = unknown */
+	double best_ln; /* incumbent's measured gain; NAN = none */
+	double eta_s;   /* until the trial budget is used; NAN = unknown */
 	const struct state *state;
 	const struct trial *trial;
 	const struct refusal *refusal;
@@ -49,11 +51,11 @@ struct progress {
 typedef void (*progress_fn)(void *context, const struct progress *p);
 
 struct campaign_options {
-	progress_fn progress;    /* may be NULL */
+	progress_fn progress; /* may be NULL */
 	void *progress_context;
-	int stop_fd;             /* readable = the user wants to stop; -1 = none */
-	const char *self_path;   /* this binary */
-	const char *hook_dir;    /* folder of the hooks; given to jobs as INFRARSI_HOOK_DIR */
+	int stop_fd;           /* readable = the user wants to stop; -1 = none */
+	const char *self_path; /* this binary */
+	const char *hook_dir;  /* folder of the hooks; given to jobs as INFRARSI_HOOK_DIR */
 	enum sandbox_mode sandbox;
 };
 
@@ -62,30 +64,31 @@ struct campaign {
 	struct arena arena;
 	struct task task;
 	struct lock lock;
-	const char *dir;         /* absolute path of .infrarsi */
+	const char *dir; /* absolute path of .infrarsi */
 	struct ledger *ledger;
 	struct runner runner;
 	struct receipt_keys keys;
 	struct snapshot snapshot;
 	struct state state;
 	bool has_state;
-	double opened_s;         /* CLOCK_MONOTONIC, for the wall budget of this call */
+	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */
 };
 
-enum err_code campaign_open(const char *task_path, enum campaign_mode mode, const struct campaign_options *options,
-			    struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+enum err_code campaign_open(const char *task_path, enum campaign_mode mode,
+	const struct campaign_options *options, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
 void campaign_close(struct campaign *c);
 /* Loads the state again from the ledger. */
 enum err_code campaign_refresh(struct campaign *c, struct err *reterr) MUST_CHECK;
 /* Starts a new campaign: id, seed, snapshot, keys; an older one is moved to .infrarsi/old/<id>/ first. */
-enum err_code campaign_begin(struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr) MUST_CHECK;
+enum err_code campaign_begin(
+	struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr) MUST_CHECK;
 /* ERR_CONTRACT when the task's contract or a frozen file is not what `init` locked. */
 enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr) MUST_CHECK;
 /* The same, and also when the campaign began under another contract. */
 enum err_code campaign_check_contract(const struct campaign *c, struct err *reterr) MUST_CHECK;
 /* Appends an entry; the body is consumed (free). */
-enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature, char *body_take,
-			      int64_t *ret_id, struct err *reterr) MUST_CHECK;
+enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
+	char *body_take, int64_t *ret_id, struct err *reterr) MUST_CHECK;
 bool campaign_stop_wanted(const struct campaign *c);
 void campaign_report_progress(struct campaign *c, struct progress *p);
 /* <dir>/<sub>/NNNN.<ext>, absolute; in c->arena. */

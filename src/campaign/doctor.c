@@ -26,15 +26,17 @@ static enum err_code reference_failed(struct campaign *c, const struct execution
 {
 	const struct verdict *v = &run->verdict;
 	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
-	const char *reason = v->primary >= 0 ? v->items[v->primary].reason : "the job reported fewer updates than the window needs";
+	const char *reason = v->primary >= 0 ? v->items[v->primary].reason
+					     : "the job reported fewer updates than the window needs";
 	return err_set(reterr, ERR_FAILED,
-		       "the reference itself does not pass: %s (%s)%s%s\n"
-		       "log: %s/%s\n"
-		       "next: make the job run as infrarsi.yaml says, then  infrarsi doctor --new",
-		       item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path);
+		"the reference itself does not pass: %s (%s)%s%s\n"
+		"log: %s/%s\n"
+		"next: make the job run as infrarsi.yaml says, then  infrarsi doctor --new",
+		item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path);
 }
 
-static enum err_code execute_reference(struct campaign *c, enum receipt_role role, const char *label, struct err *reterr)
+static enum err_code execute_reference(
+	struct campaign *c, enum receipt_role role, const char *label, struct err *reterr)
 {
 	struct candidate reference = CANDIDATE_INIT;
 	enum execute_end end;
@@ -63,7 +65,8 @@ static enum err_code measure_references(struct campaign *c, int wanted, struct e
 		/* Where no run passes, the job is at fault; where one of several fails, the host may be. */
 		if ((have == 0 && s->n_references) || ++failures > FAILURES_ALLOWED) {
 			if (!s->n_references)
-				return err_set(reterr, ERR_FAILED, "the reference could not be run; see the notes above");
+				return err_set(reterr, ERR_FAILED,
+					"the reference could not be run; see the notes above");
 			return reference_failed(c, &s->references[s->n_references - 1], reterr);
 		}
 	}
@@ -71,15 +74,16 @@ static enum err_code measure_references(struct campaign *c, int wanted, struct e
 }
 
 static enum err_code begin_if_needed(struct campaign *c, const struct doctor_options *options,
-				     const struct doctor_result *result, struct err *reterr)
+	const struct doctor_result *result, struct err *reterr)
 {
 	const struct state *s = &c->state;
 	bool stale = s->has_campaign && strcmp(s->contract_digest, c->lock.contract_digest) != 0;
 	if (stale && s->n_trials && !options->start_over)
 		return err_set(reterr, ERR_CONTRACT,
-			       "the contract changed since this campaign began; its %d trials would not compare; next: "
-			       "infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
-			       s->n_counted);
+			"the contract changed since this campaign began; its %d trials would not compare; "
+			"next: "
+			"infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
+			s->n_counted);
 	if (s->has_campaign && !options->start_over && !stale)
 		return OK;
 	CLEANUP(strbuf_release) struct strbuf environment = STRBUF_INIT;
@@ -108,10 +112,11 @@ static enum err_code utilisation(struct campaign *c, struct doctor_result *resul
 	TRY(reference_set_load(c, &refs, reterr));
 	if (refs.n && refs.valid[0]->n_updates && result->has_probe) {
 		const struct receipt *r = refs.valid[0];
-		result->mfu = model_flops_utilisation(number_or_nan(r->active_params), number_or_nan(r->layers),
-						      number_or_nan(r->d_attn), number_or_nan(r->reported_seq_len),
-						      number_or_nan(r->updates[r->n_updates - 1].tokens),
-						      result->probe.peak_flops, c->state.noise.mean_s);
+		result->mfu =
+			model_flops_utilisation(number_or_nan(r->active_params), number_or_nan(r->layers),
+				number_or_nan(r->d_attn), number_or_nan(r->reported_seq_len),
+				number_or_nan(r->updates[r->n_updates - 1].tokens), result->probe.peak_flops,
+				c->state.noise.mean_s);
 	}
 	reference_set_release(&refs);
 	return OK;
@@ -134,15 +139,15 @@ static void conclude(struct campaign *c, struct doctor_result *result)
 	const struct noise *n = &c->state.noise;
 	result->quiet = n->sigma_pair <= quiet_sigma_pair;
 	result->verdict = arena_printf(&c->arena,
-				       result->quiet ? "quiet enough: effects above %.2g%% can be told apart"
-						     : "noisy: effects under %.2g%% cannot be told apart on this machine",
-				       200 * n->sigma_pair);
+		result->quiet ? "quiet enough: effects above %.2g%% can be told apart"
+			      : "noisy: effects under %.2g%% cannot be told apart on this machine",
+		200 * n->sigma_pair);
 	result->has_phases = state_phase_shares(&c->state, result->shares, &result->other_share);
 	count_items(&c->state, result);
 }
 
-enum err_code doctor_run(struct campaign *c, const struct doctor_options *options, struct doctor_result *ret_result,
-			 struct err *reterr)
+enum err_code doctor_run(struct campaign *c, const struct doctor_options *options,
+	struct doctor_result *ret_result, struct err *reterr)
 {
 	struct doctor_result result = {.mfu = NAN};
 	int wanted = MAX_OF(options->runs ? options->runs : DEFAULT_RUNS, FEWEST_RUNS);

@@ -1,7 +1,7 @@
 /*
- * Between the files of the init stage: what is found in a repository (facts), and what is made of it (a proposal).
- * Everything lives in one arena. All text from the repository is untrusted: it is bounded when read and quoted when
- * written.
+ * Between the files of the init stage: what is found in a repository (facts), and what is made of it (a
+ * proposal). Everything lives in one arena. All text from the repository is untrusted: it is bounded when
+ * read and quoted when written.
  */
 #ifndef INFRARSI_CAMPAIGN_INIT_INT_H
 #define INFRARSI_CAMPAIGN_INIT_INT_H
@@ -23,7 +23,8 @@ enum {
 	INIT_MAKE_VARIABLES_MAX = 8192,
 	INIT_MAKE_RULES_MAX = 8192,
 	INIT_MAKE_CHOICES_MAX = 256,
-	INIT_C_TABLES_MAX = 1024,
+	INIT_MAKE_INCLUDES_MAX = 16,
+	INIT_C_TABLES_MAX = 256,
 	INIT_C_FUNCTIONS_MAX = 8192,
 	INIT_C_INITIALS_MAX = 8192,
 	INIT_C_OPTIONS_MAX = 256,
@@ -48,7 +49,8 @@ struct repo {
 };
 /* Room for one more element: the array, moved within the arena when it was full. */
 void *init_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t element_size);
-enum err_code repo_open(struct arena *arena, const char *dir, struct repo *ret_repo, struct err *reterr) MUST_CHECK;
+enum err_code repo_open(
+	struct arena *arena, const char *dir, struct repo *ret_repo, struct err *reterr) MUST_CHECK;
 /* The text of a file, or NULL with a note in `skipped` when it is too large, binary or unreadable. */
 const char *repo_read(struct repo *repo, const char *path, size_t *ret_length);
 bool repo_has(const struct repo *repo, const char *path);
@@ -74,8 +76,9 @@ struct make_rule {
 /* A place where the text depends on a variable's value: ifeq, ifdef, $(if ...). */
 struct make_choice {
 	const char *variable;
-	const char *value;  /* compared with; NULL = "not empty" */
-	const char *prefix; /* $(PREFIX_$(VARIABLE)): the variables PREFIX_* say what the values are; else NULL */
+	const char *value; /* compared with; NULL = "not empty" */
+	const char *
+		prefix; /* $(PREFIX_$(VARIABLE)): the variables PREFIX_* say what the values are; else NULL */
 	const char *effect; /* the text that is chosen, else-branch included */
 	struct found_at at;
 };
@@ -84,6 +87,8 @@ struct make_facts {
 	struct arena *arena;
 	struct repo *repo;
 	const char *file; /* the top Makefile; NULL = none */
+	const char *included[INIT_MAKE_INCLUDES_MAX];
+	size_t n_included;
 	struct make_variable *variables;
 	size_t n_variables, variables_capacity;
 	struct make_rule *rules;
@@ -93,28 +98,33 @@ struct make_facts {
 	bool truncated;
 	long *steps_left; /* of INIT_EXPAND_STEPS_MAX */
 
-	const char *program;  /* what the `run` target starts or the link rule makes, without "./" */
+	const char *program; /* what the `run` target starts or the link rule makes, without "./" */
 	struct found_at program_at;
 	const char *target;   /* what make is asked for */
 	const char *run_line; /* the recipe line that starts the program, expanded; NULL = none */
 	struct found_at run_at;
 	const char *run_target;
-	const char **sources; /* C files that are linked into the program, in the repository; none = not known */
+	const char *
+		*sources; /* C files that are linked into the program, in the repository; none = not known */
 	size_t n_sources;
 	struct found_at openmp_at;
 	bool has_openmp;
 };
 void inspect_make(struct repo *repo, struct make_facts *ret_facts);
+/* The same from memory (tests, fuzzing); `repo` may be empty but for its arena. */
+void inspect_make_text(struct repo *repo, const char *file, const char *text, struct make_facts *ret_facts);
 
 /* make_text.c */
 const struct make_variable *make_find(const struct make_facts *facts, const char *name);
 const struct make_rule *make_find_rule(const struct make_facts *facts, const char *target);
-/* Text with $(...) replaced; at most INIT_TEXT_MAX bytes. Shell calls and other functions become nothing. `target` is $@. */
+/* Text with $(...) replaced; at most INIT_TEXT_MAX bytes. Shell calls and other functions become nothing.
+ * `target` is $@. */
 const char *make_expand(const struct make_facts *facts, const char *text, const char *target);
 /* Words of a text, split at blanks. */
 const char **make_words(struct arena *arena, const char *text, size_t *ret_count);
 
-/* make_choices.c: from the condition of an ifeq, ifneq, ifdef or ifndef; false when no variable decides it alone. */
+/* make_choices.c: from the condition of an ifeq, ifneq, ifdef or ifndef; false when no variable decides it
+ * alone. */
 bool make_parse_condition(struct arena *arena, const char *directive, struct make_choice *ret_choice);
 /* Adds the choices that a line makes by $(if ...) and by computed names such as $(LTO_$(LTO)). */
 void make_find_inline_choices(struct make_facts *facts, const char *text, struct found_at at);
@@ -140,6 +150,7 @@ struct c_option {
 	const char *value; /* when the option is not given; NULL = not known */
 	struct found_at value_at;
 	bool value_is_assumed; /* the first of the words, because nothing said otherwise */
+	bool is_enum;          /* the words stand in a table, so they count from 0 */
 	bool is_switch;        /* takes no value */
 	bool is_joined;        /* --name=value */
 	bool has_range;
@@ -189,13 +200,18 @@ struct c_index {
 struct c_index *c_index_build(const struct c_facts *facts);
 const struct c_table *c_find_table(const struct c_index *index, const char *name);
 const struct c_function *c_find_function(const struct c_index *index, const char *name);
-/* The value that a name has before anything is parsed (".name = 4", "int name = 4;", "#define NAME 4"), looked up in
- * `prefer_file` first; NULL = not found. Symbols stay as written. */
-const char *c_initial_value(
-	const struct c_index *index, const char *name, const char *prefer_file, struct found_at *ret_at);
+/* The value that a name has before anything is parsed (".name = 4", "int name = 4;", "#define NAME 4"),
+ * looked up in `prefer_file` first; NULL = not found. Symbols stay as written. */
+const struct c_initial *c_initial_value(
+	const struct c_index *index, const char *name, const char *prefer_file);
 
 /* c_options.c: fills facts->options from the index and the tokens. */
 void c_find_options(struct c_facts *facts);
+/* c_option_values.c: what the options are when they are not given, and words that only the help text names.
+ */
+void c_find_option_values(struct c_facts *facts);
+bool c_is_option_word(const char *text);
+void c_add_option_word(struct c_facts *facts, struct c_option *o, const char *word);
 
 /* ---- the proposal (propose_*.c) and the file (init_write.c) ---- */
 
@@ -210,21 +226,26 @@ struct proposed_knob {
 	size_t n_settings, reference;
 	bool ordered;
 	const char *mechanism, *phases; /* phases: comma-separated */
-	const char *comment;            /* one line above it */
+	const char *comment;            /* what it is and where it was found */
 	const char *prior_source;
-	const char *ask;    /* a question only the owner can answer; NULL = none */
+	const char *ask;      /* a question only the owner can answer; NULL = none */
 	bool is_switched_off; /* written as a comment until the owner says yes */
-	bool has_flags;     /* a switch: setting text "on" means flag_on, else nothing */
-	const char *flag_on;
+	const char *flag_on;  /* a switch: what {name_flag} is for the setting "on"; NULL = not a switch */
+	const char *flag_off;
 };
 
 struct proposed_file {
-	const char *pattern, *reason; /* reason NULL for editable files */
+	const char *pattern, *reason;
 };
 
 struct proposed_word {
-	const char *text;   /* a template */
-	const char *option; /* the option it belongs to: words of one option share a line */
+	const char *text; /* a template */
+	bool starts_line; /* words of one option stand on one line */
+};
+
+struct proposed_words {
+	struct proposed_word *items;
+	size_t count, capacity;
 };
 
 struct proposed_env {
@@ -232,26 +253,30 @@ struct proposed_env {
 };
 
 struct proposed_number {
-	double value;
-	const char *comment; /* where it comes from */
-	bool ask;
+	double value; /* 0 = not known */
+	const char *comment;
+};
+
+struct proposed_files {
+	struct proposed_file *items;
+	size_t count, capacity;
 };
 
 struct proposal {
+	struct arena *arena;
 	const char *name;
-	struct proposed_word *build, *command;
-	size_t n_build, build_capacity, n_command, command_capacity;
+	struct proposed_words build, command;
 	struct proposed_env env[16];
 	size_t n_env;
 	struct proposed_number updates, global_batch, seq_len, memory_cap_mib;
 	struct proposed_knob *knobs;
 	size_t n_knobs, knobs_capacity;
 	bool has_accumulation; /* grad_accum is derived from micro_batch */
-	struct proposed_file *frozen, *editable;
-	size_t n_frozen, frozen_capacity, n_editable, editable_capacity;
+	const char *precision; /* what the job uses today, where an option says so; else NULL */
+	struct proposed_files frozen, editable;
 	const char *patches_dir;
-	const char **notes; /* options seen and left alone, things not looked at */
-	size_t n_notes, notes_capacity;
+	const char *notes[64]; /* options seen and left alone, things not looked at */
+	size_t n_notes;
 	const char *stack_text, *stack_where, *launch_where;
 	int n_build_knobs, n_env_knobs, n_flag_knobs;
 	int asks; /* counted while writing */
@@ -262,28 +287,38 @@ struct init_host { /* what depends on the machine, apart so that tests do not */
 	bool has_clang;
 };
 
-void propose(struct repo *repo, const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
-	struct proposal *ret_proposal);
-void propose_build(const struct make_facts *make, const struct init_host *host, struct arena *arena, struct proposal *p);
-void propose_launch(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
-	struct arena *arena, struct proposal *p);
-void propose_files(struct repo *repo, const struct make_facts *make, const struct c_facts *c, struct proposal *p);
-
-struct proposed_knob *proposal_add_knob(struct proposal *p);
+/* propose.c */
+void propose(struct repo *repo, const struct make_facts *make, const struct c_facts *c,
+	const struct init_host *host, struct proposal *ret_proposal);
+struct proposed_knob *proposal_add_knob(struct proposal *p, const char *name);
 void proposal_add_setting(struct proposed_knob *knob, const char *text);
-void proposal_add_word(struct proposed_word **words, size_t *count, size_t *capacity, const char *text, const char *option);
-void proposal_add_note(struct proposal *p, const char *note);
+bool proposal_set_reference(struct proposed_knob *knob, const char *text); /* adds it when it is not there */
+void proposal_add_word(struct proposal *p, struct proposed_words *words, const char *text, bool starts_line);
+void proposal_add_env(struct proposal *p, const char *name, const char *value, const char *comment);
+void proposal_add_note(struct proposal *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Powers of two up to the number of CPUs, that number itself, and what the job uses today as the reference;
+ * ascending. */
+void proposal_add_threads(struct proposal *p, struct proposed_knob *knob, int cpus, int64_t today);
 /* Priors of all settings against the reference, where the catalogue has one. */
-void proposal_set_priors(struct proposed_knob *knob, struct arena *arena);
-/* A legal, free knob name made from an option's or a variable's name. */
-const char *proposal_knob_name(const struct proposal *p, struct arena *arena, const char *from);
+void proposal_set_priors(struct proposal *p, struct proposed_knob *knob);
 /* Literal text inside a template: braces doubled. */
 const char *proposal_literal(struct arena *arena, const char *text);
+/* "Makefile:12" */
+const char *place_text(struct arena *arena, struct found_at at);
+/* Text that can be written into the file as it is: valid UTF-8 without control characters. */
+bool is_clean_text(const char *text);
 
-/* The commented task file. */
+void propose_build(const struct make_facts *make, const struct init_host *host, struct proposal *p);
+void propose_launch(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+	struct proposal *p);
+void propose_environment(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+	struct proposal *p);
+void propose_files(struct repo *repo, const struct make_facts *make, struct proposal *p);
+
+/* The commented task file (init_write.c). */
 void init_write(struct proposal *p, struct strbuf *yaml);
 
-/* The whole stage with the machine's facts given: init_run() reads them itself. */
+/* The whole stage with the machine's facts given; init_run() reads them itself. */
 struct init_options;
 enum err_code init_run_on(const struct init_options *options, const struct init_host *host,
 	struct init_report *ret_report, struct err *reterr) MUST_CHECK;

@@ -7,17 +7,16 @@
 #include "base/strbuf.h"
 #include "campaign/init_int.h"
 
-enum { CONDITIONS_MAX = 32, INCLUDES_MAX = 16 };
+enum { CONDITIONS_MAX = 32 };
 
 struct reader {
 	struct make_facts *facts;
 	const char *file;
-	int line;                         /* of the logical line */
-	size_t rule;                      /* whose recipe may follow: index + 1, 0 = none */
-	size_t n_rules_of_line;           /* one line can name several targets */
-	long conditions[CONDITIONS_MAX];  /* index of the choice, -1 = not understood */
+	int line;                        /* of the logical line */
+	size_t rule;                     /* whose recipe may follow: index + 1, 0 = none */
+	size_t n_rules_of_line;          /* one line can name several targets */
+	long conditions[CONDITIONS_MAX]; /* index of the choice, -1 = not understood */
 	size_t n_conditions;
-	size_t n_includes;
 	bool in_define;
 };
 
@@ -40,19 +39,19 @@ static void join_value(struct make_facts *facts, struct make_variable *v, const 
 		v->value = arena_printf(facts->arena, "%s%s%s", v->value, *v->value ? " " : "", value);
 }
 
-static void assign(struct reader *r, const char *name, char operator, const char *value, bool is_locked)
+static void assign(struct reader *r, const char *name, char operator, const char * value, bool is_locked)
 {
 	struct make_facts *facts = r->facts;
 	bool is_conditional = r->n_conditions > 0;
 	struct make_variable *v = find_variable(facts, name);
-	if (operator == '!')
+	if (operator== '!')
 		value = "";
 	if (v) {
 		v->is_locked |= is_locked;
 		v->is_conditional |= is_conditional;
-		if (operator == '+' && !is_conditional)
+		if (operator== '+' && !is_conditional)
 			join_value(facts, v, value);
-		else if (operator != '?' && operator != '+' && !is_conditional)
+		else if (operator!= '?' && operator!= '+' && !is_conditional)
 			v->value = value;
 		return;
 	}
@@ -60,10 +59,10 @@ static void assign(struct reader *r, const char *name, char operator, const char
 		facts->truncated = true;
 		return;
 	}
-	facts->variables = init_grow(facts->arena, facts->variables, facts->n_variables, &facts->variables_capacity,
-		sizeof(*facts->variables));
+	facts->variables = init_grow(facts->arena, facts->variables, facts->n_variables,
+		&facts->variables_capacity, sizeof(*facts->variables));
 	facts->variables[facts->n_variables++] = (struct make_variable){
-		name, value, here(r), is_conditional || operator == '!', is_locked, operator == '+'};
+		name, value, here(r), is_conditional || operator== '!', is_locked, operator== '+' };
 }
 
 static const char *trimmed(struct arena *arena, const char *begin, const char *end)
@@ -89,9 +88,9 @@ static bool parse_assignment(struct reader *r, const char *line)
 	}
 	const char *name_end = line + strcspn(line, " \t:=?+!");
 	const char *p = name_end + strspn(name_end, " \t");
-	char operator = '=';
+	char operator= '=';
 	if (*p && strchr("?+!", *p))
-		operator = *p++;
+		operator= * p++;
 	else
 		p += strspn(p, ":");
 	if (*p != '=' || name_end == line || memchr(line, '$', (size_t)(name_end - line)))
@@ -108,10 +107,10 @@ static void add_recipe(struct reader *r, const char *line)
 		size_t lines_capacity = rule->recipe_capacity;
 		rule->recipe_lines = init_grow(
 			r->facts->arena, rule->recipe_lines, rule->n_recipe, &lines_capacity, sizeof(int));
-		rule->recipe = init_grow(
-			r->facts->arena, rule->recipe, rule->n_recipe, &rule->recipe_capacity, sizeof(char *));
+		rule->recipe = init_grow(r->facts->arena, rule->recipe, rule->n_recipe,
+			&rule->recipe_capacity, sizeof(char *));
 		rule->recipe_lines[rule->n_recipe] = r->line;
-		rule->recipe[rule->n_recipe++] = line;
+		rule->recipe[rule->n_recipe++] = arena_strdup(r->facts->arena, line);
 	}
 }
 
@@ -136,14 +135,15 @@ static void parse_rule(struct reader *r, const char *line)
 			facts->truncated = true;
 			break;
 		}
-		facts->rules = init_grow(
-			facts->arena, facts->rules, facts->n_rules, &facts->rules_capacity, sizeof(*facts->rules));
-		facts->rules[facts->n_rules++] =
-			(struct make_rule){.target = targets[i], .prerequisites = prerequisites, .at = here(r)};
+		facts->rules = init_grow(facts->arena, facts->rules, facts->n_rules, &facts->rules_capacity,
+			sizeof(*facts->rules));
+		facts->rules[facts->n_rules++] = (struct make_rule){
+			.target = targets[i], .prerequisites = prerequisites, .at = here(r)};
 		r->n_rules_of_line++;
 	}
 	if (inline_recipe)
-		add_recipe(r, trimmed(facts->arena, inline_recipe + 1, inline_recipe + strlen(inline_recipe)));
+		add_recipe(
+			r, trimmed(facts->arena, inline_recipe + 1, inline_recipe + strlen(inline_recipe)));
 }
 
 static void open_condition(struct reader *r, const char *line)
@@ -175,13 +175,14 @@ static void add_effect(struct reader *r, const char *line)
 static void parse_include(struct reader *r, const char *line)
 {
 	size_t count;
-	const char *names = make_expand(r->facts, line + strcspn(line, " \t"), "");
+	struct make_facts *facts = r->facts;
+	const char *names = make_expand(facts, line + strcspn(line, " \t"), "");
 	const char **words = make_words(r->facts->arena, names, &count);
 	struct reader outer = *r;
-	for (size_t i = 0; i < count && r->n_includes < INCLUDES_MAX; i++) {
+	for (size_t i = 0; i < count && facts->n_included < INIT_MAKE_INCLUDES_MAX; i++) {
 		if (!path_is_contained(words[i]) || !repo_has(r->facts->repo, words[i]))
 			continue;
-		r->n_includes++;
+		facts->included[facts->n_included++] = words[i];
 		read_file(r, words[i]);
 	}
 	r->file = outer.file;
@@ -275,15 +276,13 @@ static void parse_line(struct reader *r, char *line)
 		parse_rule(r, text);
 }
 
-static void read_file(struct reader *r, const char *path)
+static void read_text(struct reader *r, const char *path, const char *text)
 {
-	size_t length = 0;
-	const char *text = repo_read(r->facts->repo, path, &length);
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
 	r->file = path;
 	int physical = 0;
 	bool continues = false;
-	for (const char *p = text; p && *p;) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
 		size_t kept = n && p[n - 1] == '\r' ? n - 1 : n;
 		physical++;
@@ -301,19 +300,35 @@ static void read_file(struct reader *r, const char *path)
 	}
 }
 
+static void read_file(struct reader *r, const char *path)
+{
+	size_t length = 0;
+	const char *text = repo_read(r->facts->repo, path, &length);
+	if (text)
+		read_text(r, path, text);
+}
+
+void inspect_make_text(struct repo *repo, const char *file, const char *text, struct make_facts *ret_facts)
+{
+	*ret_facts = (struct make_facts){.arena = repo->arena, .repo = repo, .file = file};
+	ret_facts->steps_left = arena_alloc(repo->arena, sizeof(long));
+	*ret_facts->steps_left = INIT_EXPAND_STEPS_MAX;
+	struct reader r = {.facts = ret_facts};
+	read_text(&r, file, text);
+	make_find_program(ret_facts);
+}
+
 void inspect_make(struct repo *repo, struct make_facts *ret_facts)
 {
 	/* The order in which GNU make looks. */
 	static const char *const names[] = {"GNUmakefile", "makefile", "Makefile"};
 	*ret_facts = (struct make_facts){.arena = repo->arena, .repo = repo};
-	ret_facts->steps_left = arena_alloc(repo->arena, sizeof(long));
-	*ret_facts->steps_left = INIT_EXPAND_STEPS_MAX;
-	for (size_t i = 0; i < ARRAY_LEN(names) && !ret_facts->file; i++)
-		if (repo_has(repo, names[i]))
-			ret_facts->file = names[i];
-	if (!ret_facts->file)
+	size_t length;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *text = repo_has(repo, names[i]) ? repo_read(repo, names[i], &length) : NULL;
+		if (!text)
+			continue;
+		inspect_make_text(repo, names[i], text, ret_facts);
 		return;
-	struct reader r = {.facts = ret_facts};
-	read_file(&r, ret_facts->file);
-	make_find_program(ret_facts);
+	}
 }

@@ -30,12 +30,14 @@ static enum err_code require_git(const char *dir, struct err *reterr)
 		return err_set(reterr, code, "%s; InfraRSI needs git to snapshot the reference", git.message);
 	if (code != OK || strncmp(output.buf, "true", 4) != 0)
 		return err_set(reterr, ERR_STATE,
-			"%s is not inside a git repository that can be used, and the reference is a snapshot of one. "
+			"%s is not inside a git repository that can be used, and the reference is a snapshot "
+			"of one. "
 			"Next: cd %s && git init && git add -A && git commit -m start%s%s",
 			dir, dir, code != OK ? "\n" : "", code != OK ? git.message : "");
 	if (git_run(dir, &output, &git, "rev-parse", "--verify", "--quiet", "HEAD", NULL) != OK)
 		return err_set(reterr, ERR_STATE,
-			"the git repository of %s has no commit yet. Next: cd %s && git add -A && git commit -m start",
+			"the git repository of %s has no commit yet. Next: cd %s && git add -A && git commit "
+			"-m start",
 			dir, dir);
 	return OK;
 }
@@ -56,8 +58,8 @@ static int compare_paths(const void *a, const void *b)
 static enum err_code list_files(struct repo *repo, struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
-	TRY(git_run(repo->dir, &output, reterr, "ls-files", "-z", "--cached", "--others", "--exclude-standard",
-		"--deduplicate", NULL));
+	TRY(git_run(repo->dir, &output, reterr, "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard", "--deduplicate", NULL));
 	repo->files = arena_array(repo->arena, INIT_FILES_MAX, sizeof(*repo->files));
 	for (const char *p = output.buf; p < output.buf + output.len; p += strlen(p) + 1) {
 		if (!path_is_contained(p) || !is_regular(repo, p))
@@ -87,7 +89,8 @@ enum err_code repo_open(struct arena *arena, const char *dir, struct repo *ret_r
 
 bool repo_has(const struct repo *repo, const char *path)
 {
-	return repo->n_files && bsearch(&path, repo->files, repo->n_files, sizeof(*repo->files), compare_paths);
+	return repo->n_files &&
+	       bsearch(&path, repo->files, repo->n_files, sizeof(*repo->files), compare_paths);
 }
 
 static const char *skip_file(struct repo *repo, const char *path, const char *reason)

@@ -65,7 +65,8 @@ static bool parse_operands(struct arena *arena, const char *left, size_t left_le
 	size_t right_length, struct make_choice *choice)
 {
 	const char *end;
-	const char *a = arena_strndup(arena, left, left_length), *b = arena_strndup(arena, right, right_length);
+	const char *a = arena_strndup(arena, left, left_length),
+		   *b = arena_strndup(arena, right, right_length);
 	if (parse_filter(arena, a, choice) || parse_filter(arena, b, choice))
 		return true;
 	choice->variable = parse_reference(arena, a, &end);
@@ -98,7 +99,8 @@ static bool parse_bracketed(struct arena *arena, const char *p, struct make_choi
 			comma = q;
 	}
 	return comma && *q == ')' &&
-	       parse_operands(arena, p + 1, (size_t)(comma - p - 1), comma + 1, (size_t)(q - comma - 1), choice);
+	       parse_operands(
+		       arena, p + 1, (size_t)(comma - p - 1), comma + 1, (size_t)(q - comma - 1), choice);
 }
 
 bool make_parse_condition(struct arena *arena, const char *directive, struct make_choice *ret_choice)
@@ -124,8 +126,8 @@ void make_add_choice(struct make_facts *facts, const struct make_choice *choice)
 {
 	if (facts->n_choices == INIT_MAKE_CHOICES_MAX)
 		return;
-	facts->choices = init_grow(
-		facts->arena, facts->choices, facts->n_choices, &facts->choices_capacity, sizeof(*facts->choices));
+	facts->choices = init_grow(facts->arena, facts->choices, facts->n_choices, &facts->choices_capacity,
+		sizeof(*facts->choices));
 	facts->choices[facts->n_choices++] = *choice;
 }
 
@@ -167,7 +169,8 @@ static void parse_computed(struct make_facts *facts, const char *p, struct found
 
 void make_find_inline_choices(struct make_facts *facts, const char *text, struct found_at at)
 {
-	for (const char *p = strstr(text, "$("); p && facts->n_choices < INIT_MAKE_CHOICES_MAX; p = strstr(p + 2, "$(")) {
+	for (const char *p = strstr(text, "$("); p && facts->n_choices < INIT_MAKE_CHOICES_MAX;
+		p = strstr(p + 2, "$(")) {
 		if (strncmp(p, "$(if ", 5) == 0)
 			parse_if_function(facts, p, at);
 		else

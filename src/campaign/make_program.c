@@ -51,7 +51,9 @@ static bool find_program_in_line(struct make_facts *facts, const struct make_rul
 	const char *text = make_expand(facts, rule->recipe[line], rule->target);
 	for (const char *p = text + strspn(text, "@-+ \t"); *p;) {
 		size_t n = strcspn(p, ";|&><\n");
-		if (find_program_in(facts, arena_strndup(facts->arena, p, n))) {
+		bool is_descriptor =
+			p[n] == '>' && n >= 2 && isdigit((unsigned char)p[n - 1]) && p[n - 2] == ' '; /* 2> */
+		if (find_program_in(facts, arena_strndup(facts->arena, p, is_descriptor ? n - 1 : n))) {
 			facts->run_at = (struct found_at){rule->at.file, rule->recipe_lines[line]};
 			facts->run_target = rule->target;
 			return true;
@@ -64,7 +66,8 @@ static bool find_program_in_line(struct make_facts *facts, const struct make_rul
 
 static void find_run_rule(struct make_facts *facts)
 {
-	static const char *const names[] = {"run", "start", "launch", "run-train", "run_train", "train-run", "demo"};
+	static const char *const names[] = {
+		"run", "start", "launch", "run-train", "run_train", "train-run", "demo"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const struct make_rule *rule = make_find_rule(facts, names[i]);
 		for (size_t line = 0; rule && line < rule->n_recipe; line++)
@@ -102,8 +105,10 @@ static void find_link_rule(struct make_facts *facts)
 	int best_rank = 0;
 	for (size_t i = 0; i < facts->n_rules; i++) {
 		const struct make_rule *rule = &facts->rules[i];
-		bool is_candidate = facts->program ? strcmp(rule->target, facts->program) == 0 : is_link_rule(facts, rule);
-		int rank = 1 + 2 * (strstr(rule->target, "train") != NULL) - 2 * is_side_program(rule->target);
+		bool is_candidate = facts->program ? strcmp(rule->target, facts->program) == 0
+						   : is_link_rule(facts, rule);
+		int rank =
+			1 + 2 * (strstr(rule->target, "train") != NULL) - 2 * is_side_program(rule->target);
 		if (is_candidate && (!best || rank > best_rank)) {
 			best = rule;
 			best_rank = rank;
@@ -132,7 +137,8 @@ static void add_source(struct make_facts *facts, size_t *capacity, const char *p
 	for (size_t i = 0; i < facts->n_sources; i++)
 		if (strcmp(facts->sources[i], path) == 0)
 			return;
-	facts->sources = init_grow(facts->arena, facts->sources, facts->n_sources, capacity, sizeof(*facts->sources));
+	facts->sources =
+		init_grow(facts->arena, facts->sources, facts->n_sources, capacity, sizeof(*facts->sources));
 	facts->sources[facts->n_sources++] = path;
 }
 
@@ -155,7 +161,8 @@ static void collect_sources(struct make_facts *facts, size_t *capacity, const ch
 		}
 		const struct make_rule *rule = depth < 4 && *word != '-' ? make_find_rule(facts, word) : NULL;
 		if (rule)
-			collect_sources(facts, capacity, make_expand(facts, rule->prerequisites, word), depth + 1);
+			collect_sources(
+				facts, capacity, make_expand(facts, rule->prerequisites, word), depth + 1);
 	}
 }
 
@@ -166,7 +173,8 @@ static void find_sources(struct make_facts *facts)
 	if (rule) {
 		collect_sources(facts, &capacity, make_expand(facts, rule->prerequisites, rule->target), 0);
 		for (size_t i = 0; i < rule->n_recipe; i++)
-			collect_sources(facts, &capacity, make_expand(facts, rule->recipe[i], rule->target), 4);
+			collect_sources(
+				facts, &capacity, make_expand(facts, rule->recipe[i], rule->target), 4);
 	}
 	if (facts->n_sources || !facts->program)
 		return;

@@ -30,7 +30,8 @@ const struct make_rule *make_find_rule(const struct make_facts *facts, const cha
 {
 	const struct make_rule *found = NULL;
 	for (size_t i = 0; i < facts->n_rules; i++)
-		if (strcmp(facts->rules[i].target, target) == 0 && (!found || (!found->n_recipe && facts->rules[i].n_recipe)))
+		if (strcmp(facts->rules[i].target, target) == 0 &&
+			(!found || (!found->n_recipe && facts->rules[i].n_recipe)))
 			found = &facts->rules[i];
 	return found;
 }
@@ -92,7 +93,8 @@ static const char *substitute(struct expansion *x, const char *from, const char 
 		if (!match_percent(from, words[i], &stem, &length))
 			strbuf_addstr(&result, words[i]);
 		else if (percent)
-			strbuf_addf(&result, "%.*s%.*s%s", (int)(percent - to), to, (int)length, stem, percent + 1);
+			strbuf_addf(&result, "%.*s%.*s%s", (int)(percent - to), to, (int)length, stem,
+				percent + 1);
 		else
 			strbuf_addstr(&result, to);
 	}
@@ -161,7 +163,8 @@ static const struct {
 	{"sort", do_expand},
 };
 
-/* The inside of $(...): a function call, a substitution $(SRC:.c=.o) or a name, which may itself be computed. */
+/* The inside of $(...): a function call, a substitution $(SRC:.c=.o) or a name, which may itself be computed.
+ */
 static const char *expand_reference(struct expansion *x, const char *inside)
 {
 	struct arena *arena = x->facts->arena;
@@ -169,7 +172,8 @@ static const char *expand_reference(struct expansion *x, const char *inside)
 	if (inside[word]) {
 		const char *arguments = inside + word + strspn(inside + word, " \t");
 		for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-			if (strlen(functions[i].name) == word && strncmp(inside, functions[i].name, word) == 0)
+			if (strlen(functions[i].name) == word &&
+				strncmp(inside, functions[i].name, word) == 0)
 				return functions[i].call(x, arguments);
 		return "";
 	}
@@ -217,8 +221,9 @@ static const char *expand(struct expansion *x, const char *text)
 	--*x->facts->steps_left;
 	x->depth++;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
-	for (const char *p = text; *p && out.len < INIT_TEXT_MAX && *x->facts->steps_left > 0; p++) {
-		const char *close = p[0] == '$' && (p[1] == '(' || p[1] == '{') ? closing_bracket(p + 1) : NULL;
+	for (const char *p = text; *p && out.len<INIT_TEXT_MAX && * x->facts->steps_left> 0; p++) {
+		const char *close =
+			p[0] == '$' && (p[1] == '(' || p[1] == '{') ? closing_bracket(p + 1) : NULL;
 		if (p[0] != '$' || !p[1]) {
 			strbuf_addch(&out, *p);
 		} else if (close) {

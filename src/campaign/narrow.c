@@ -5,19 +5,19 @@
 #include "base/strbuf.h"
 #include "campaign/narrow.h"
 
-static enum err_code unknown_value(const struct knob *knob, const char *value, const char *argument,
-				   struct err *reterr)
+static enum err_code unknown_value(
+	const struct knob *knob, const char *value, const char *argument, struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT;
 	for (size_t i = 0; i < knob->n_settings; i++)
 		strbuf_addf(&values, "%s%s", i ? ", " : "", knob->settings[i].text);
-	return err_set(reterr, ERR_INPUT, "'%s': knob %s has no value '%s'; expected one of: %s", argument, knob->name,
-		       value, values.buf);
+	return err_set(reterr, ERR_INPUT, "'%s': knob %s has no value '%s'; expected one of: %s", argument,
+		knob->name, value, values.buf);
 }
 
 /* One "knob=value" of `length` bytes. */
 static enum err_code parse_pair(const struct task *task, const char *text, size_t length, struct arena *arena,
-				size_t *ret_knob, int *ret_setting, struct err *reterr)
+	size_t *ret_knob, int *ret_setting, struct err *reterr)
 {
 	const char *pair = arena_strndup(arena, text, length);
 	const char *equals = strchr(pair, '=');
@@ -36,8 +36,8 @@ static enum err_code parse_pair(const struct task *task, const char *text, size_
 	return unknown_value(knob, equals + 1, pair, reterr);
 }
 
-static enum err_code parse_start(const struct task *task, const char *text, struct arena *arena, int *setting,
-				 struct err *reterr)
+static enum err_code parse_start(
+	const struct task *task, const char *text, struct arena *arena, int *setting, struct err *reterr)
 {
 	for (size_t i = 0; i < task->n_knobs; i++)
 		setting[i] = (int)task->knobs[i].reference;
@@ -53,8 +53,8 @@ static enum err_code parse_start(const struct task *task, const char *text, stru
 }
 
 enum err_code narrowing_parse(const struct task *task, const char *const *fixed, size_t n_fixed,
-			      const char *const *starts, size_t n_starts, struct arena *arena,
-			      struct narrowing *ret_narrowing, struct err *reterr)
+	const char *const *starts, size_t n_starts, struct arena *arena, struct narrowing *ret_narrowing,
+	struct err *reterr)
 {
 	struct narrowing n = {.task = task};
 	n.fixed = arena_array(arena, task->n_knobs, sizeof(int));

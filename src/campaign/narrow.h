@@ -10,8 +10,8 @@
 
 struct narrowing {
 	const struct task *task;
-	int *fixed;    /* per knob: setting index, or -1 = free */
-	int **starts;  /* per start: setting index per knob */
+	int *fixed;   /* per knob: setting index, or -1 = free */
+	int **starts; /* per start: setting index per knob */
 	size_t n_starts;
 	struct state *state; /* of the last narrowing_apply() */
 	const int **padded;
@@ -19,8 +19,8 @@ struct narrowing {
 
 /* Everything in `arena`. Errors name the argument and what the knob's values are. */
 enum err_code narrowing_parse(const struct task *task, const char *const *fixed, size_t n_fixed,
-			      const char *const *starts, size_t n_starts, struct arena *arena,
-			      struct narrowing *ret_narrowing, struct err *reterr) MUST_CHECK;
+	const char *const *starts, size_t n_starts, struct arena *arena, struct narrowing *ret_narrowing,
+	struct err *reterr) MUST_CHECK;
 /* Makes the input obey; the narrowing must outlive it. */
 void narrowing_apply(struct narrowing *n, struct state *s, struct search_input *input);
 

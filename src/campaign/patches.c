@@ -1,4 +1,5 @@
-/* From a folder of diffs to levers of the campaign: parse, audit, record. What is refused is recorded too, with its reason. */
+/* From a folder of diffs to levers of the campaign: parse, audit, record. What is refused is recorded too,
+ * with its reason. */
 #include "base/base.h"
 
 #include <math.h>
@@ -14,12 +15,14 @@
 #include "campaign/stages.h"
 #include "patch/patch.h"
 
-static enum err_code read_from_snapshot(void *context, const char *path, struct strbuf *ret_text, struct err *reterr)
+static enum err_code read_from_snapshot(
+	void *context, const char *path, struct strbuf *ret_text, struct err *reterr)
 {
 	const struct campaign *c = context;
 	const char *prefix = c->snapshot.prefix;
-	CLEANUP(free_ptr) char *object = xasprintf("%s:%s%s%s", c->snapshot.commit, prefix,
-						   *prefix && prefix[strlen(prefix) - 1] != '/' ? "/" : "", path);
+	CLEANUP(free_ptr)
+	char *object = xasprintf("%s:%s%s%s", c->snapshot.commit, prefix,
+		*prefix && prefix[strlen(prefix) - 1] != '/' ? "/" : "", path);
 	enum err_code code = git_run(c->task.root, ret_text, reterr, "cat-file", "blob", object, NULL);
 	return code == ERR_FAILED ? err_set(reterr, ERR_NOT_FOUND, "%s is not in the reference", path) : code;
 }
@@ -41,7 +44,7 @@ static bool is_refused(const struct state *s, const char *name, const char *reas
 }
 
 static enum err_code refuse(struct campaign *c, const char *name, const char *digest, const char *by,
-			    const char *reason, struct err *reterr)
+	const char *reason, struct err *reterr)
 {
 	if (is_refused(&c->state, name, reason))
 		return OK;
@@ -52,7 +55,8 @@ static enum err_code refuse(struct campaign *c, const char *name, const char *di
 	json_object_set_new(body, "reason", json_from_text(reason));
 	TRY(campaign_append(c, ENTRY_REJECTED, 0, NULL, json_dump_take(body), NULL, reterr));
 	TRY(campaign_refresh(c, reterr));
-	struct progress p = {.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[c->state.n_refusals - 1]};
+	struct progress p = {
+		.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[c->state.n_refusals - 1]};
 	campaign_report_progress(c, &p);
 	return OK;
 }
@@ -94,12 +98,12 @@ static json_t *patch_to_json(const struct patch *patch)
 	json_object_set_new(json, "mechanism", json_from_text(patch->mechanism ? patch->mechanism : ""));
 	json_object_set_new(json, "phases", phases);
 	json_object_set_new(json, "predicted_gain_ln",
-			    json_from_number(patch->has_predicted ? patch->predicted_gain_ln : NAN));
+		json_from_number(patch->has_predicted ? patch->predicted_gain_ln : NAN));
 	return json;
 }
 
 static enum err_code propose(struct campaign *c, const struct patch_pool *pool, size_t index,
-			     const struct audit_report *report, struct err *reterr)
+	const struct audit_report *report, struct err *reterr)
 {
 	const struct patch *patch = &pool->patches[index];
 	CLEANUP(free_ptr) char *relative = xasprintf("patches/%s.diff", patch->digest);
@@ -125,7 +129,8 @@ static void blocking_reason(const struct audit_report *report, struct strbuf *te
 		}
 }
 
-static enum err_code take_patch(struct campaign *c, const struct patch_pool *pool, size_t index, struct err *reterr)
+static enum err_code take_patch(
+	struct campaign *c, const struct patch_pool *pool, size_t index, struct err *reterr)
 {
 	const struct patch *patch = &pool->patches[index];
 	if (is_known(&c->state, patch->digest))

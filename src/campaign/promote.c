@@ -35,24 +35,28 @@ static enum err_code execute_side(struct campaign *c, const struct promotion_ste
 	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
 	const struct duel *duel = &c->state.duels[step->finalist - 1];
 	enum execute_end end;
-	strbuf_addf(&label, "duel %d (trial %d): pair %d of %zu, %s", step->finalist, step->trial, step->pair + 1,
-		    duel->n_pairs, step->is_candidate_side ? "candidate" : "reference");
+	strbuf_addf(&label, "duel %d (trial %d): pair %d of %zu, %s", step->finalist, step->trial,
+		step->pair + 1, duel->n_pairs, step->is_candidate_side ? "candidate" : "reference");
 	if (step->is_candidate_side)
 		candidate_copy(&candidate, &trial_of(&c->state, step->trial)->candidate);
 	else
 		candidate_reference(&candidate, &c->state.space);
 	struct progress stage = {.kind = PROGRESS_STAGE, .text = label.buf};
 	campaign_report_progress(c, &stage);
-	struct execute_request request = {.role = ROLE_PROMOTION, .candidate = &candidate, .label = label.buf,
-					  .finalist = step->finalist, .pair = step->pair,
-					  .is_candidate_side = step->is_candidate_side};
+	struct execute_request request = {.role = ROLE_PROMOTION,
+		.candidate = &candidate,
+		.label = label.buf,
+		.finalist = step->finalist,
+		.pair = step->pair,
+		.is_candidate_side = step->is_candidate_side};
 	enum err_code code = trial_execute(c, &request, &end, reterr);
 	candidate_release(&candidate);
 	TRY(code);
 	if (end == EXECUTE_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
 	if (end == EXECUTE_TRANSIENT)
-		return err_set(reterr, ERR_FAILED, "promotion could not be carried out; go on with  infrarsi run");
+		return err_set(
+			reterr, ERR_FAILED, "promotion could not be carried out; go on with  infrarsi run");
 	duel = &c->state.duels[step->finalist - 1];
 	const struct execution *run = step->is_candidate_side ? &duel->candidate_runs[step->pair]
 							      : &duel->reference_runs[step->pair];
@@ -62,8 +66,8 @@ static enum err_code execute_side(struct campaign *c, const struct promotion_ste
 }
 
 /* The candidate's last receipt judged once more, now that the duel has decided speed_reproduces. */
-static enum err_code final_verdict(struct campaign *c, const struct promotion_step *step, struct verdict *ret_verdict,
-				   struct err *reterr)
+static enum err_code final_verdict(struct campaign *c, const struct promotion_step *step,
+	struct verdict *ret_verdict, struct err *reterr)
 {
 	const struct duel *duel = &c->state.duels[step->finalist - 1];
 	const struct execution *last = NULL;
@@ -81,14 +85,15 @@ static enum err_code final_verdict(struct campaign *c, const struct promotion_st
 	TRY(receipt_read(path, &c->keys, &receipt, &seal, reterr));
 	enum err_code code = reference_set_load(c, &refs, reterr);
 	if (code == OK)
-		code = verify_receipt(&receipt, refs.valid, refs.n, step->valid ? &step->result : NULL, ret_verdict,
-				      reterr);
+		code = verify_receipt(&receipt, refs.valid, refs.n, step->valid ? &step->result : NULL,
+			ret_verdict, reterr);
 	reference_set_release(&refs);
 	receipt_release(&receipt);
 	return code;
 }
 
-static enum err_code record_judgement(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+static enum err_code record_judgement(
+	struct campaign *c, const struct promotion_step *step, struct err *reterr)
 {
 	struct verdict verdict;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
@@ -106,7 +111,8 @@ static enum err_code record_judgement(struct campaign *c, const struct promotion
 	json_object_set_new(body, "sigma", json_from_number(step->result.sigma));
 	json_object_set_new(body, "nu", json_from_number(step->result.nu));
 	json_object_set_new(body, "threshold_ln", json_from_number(step->result.threshold_ln));
-	json_object_set_new(body, "delivered", json_boolean(step->valid && step->result.delivered && verdict.valid));
+	json_object_set_new(
+		body, "delivered", json_boolean(step->valid && step->result.delivered && verdict.valid));
 	json_object_set_new(body, "verdict", json_loads(text.buf, 0, NULL));
 	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
 }
@@ -141,7 +147,8 @@ enum err_code promote_run(struct campaign *c, struct err *reterr)
 	for (;;) {
 		struct promotion_step step;
 		if (campaign_stop_wanted(c))
-			return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
+			return err_set(reterr, ERR_INTERRUPTED,
+				"stopped during promotion; go on with  infrarsi run");
 		TRY(promotion_next(&c->state, &step, reterr));
 		if (step.kind == PROMOTION_OVER)
 			return OK;

@@ -1,6 +1,6 @@
 /*
- * After a crash: every execution that was started and has no end gets one. A receipt that was written counts, once; without
- * one the execution was interrupted, with the cost that can still be told.
+ * After a crash: every execution that was started and has no end gets one. A receipt that was written counts,
+ * once; without one the execution was interrupted, with the cost that can still be told.
  */
 #include "base/base.h"
 
@@ -31,7 +31,8 @@ static void follow(const struct ledger_entry *e, struct open_execution *open)
 		*open = (struct open_execution){0};
 		break;
 	case ENTRY_REGISTERED:
-		*open = (struct open_execution){.registered = true, .trial = e->trial, .signature = e->signature};
+		*open = (struct open_execution){
+			.registered = true, .trial = e->trial, .signature = e->signature};
 		break;
 	case ENTRY_STARTED:
 		open->started = true;
@@ -49,12 +50,13 @@ static double modified_s(const char *path)
 	return stat(path, &st) == 0 ? (double)st.st_mtim.tv_sec + 1e-9 * (double)st.st_mtim.tv_nsec : NAN;
 }
 
-/* How long an execution ran whose harness died: from its specification to the last thing it wrote. File times, not the
- * monotonic clock, for that may have started anew with the machine; a cost, never a measurement. */
+/* How long an execution ran whose harness died: from its specification to the last thing it wrote. File
+ * times, not the monotonic clock, for that may have started anew with the machine; a cost, never a
+ * measurement. */
 static double lost_seconds(const struct campaign *c, int64_t seq)
 {
-	static const char *const traces[] = {"control/%04lld/journal.jsonl", "control/%04lld/outcome.json",
-					     "logs/%04lld.log"};
+	static const char *const traces[] = {
+		"control/%04lld/journal.jsonl", "control/%04lld/outcome.json", "logs/%04lld.log"};
 	char relative[64];
 	snprintf(relative, sizeof(relative), "control/%04lld/spec.json", (long long)seq);
 	CLEANUP(free_ptr) char *spec = xasprintf("%s/%s", c->dir, relative);
@@ -70,25 +72,31 @@ static double lost_seconds(const struct campaign *c, int64_t seq)
 	return isfinite(begun) && last > begun ? last - begun : 0;
 }
 
-static enum err_code adopt_receipt(struct campaign *c, const char *relative, struct receipt *r, const json_t *started,
-				   struct err *reterr)
+static enum err_code adopt_receipt(struct campaign *c, const char *relative, struct receipt *r,
+	const json_t *started, struct err *reterr)
 {
 	struct reference_set refs = {0};
 	struct verdict verdict;
 	struct window_stats stats;
 	TRY(reference_set_load(c, &refs, reterr));
 	const struct receipt *self = r;
-	enum err_code code = verify_receipt(r, refs.n ? refs.valid : &self, refs.n ? refs.n : 1, NULL, &verdict, reterr);
+	enum err_code code =
+		verify_receipt(r, refs.n ? refs.valid : &self, refs.n ? refs.n : 1, NULL, &verdict, reterr);
 	reference_set_release(&refs);
 	TRY(code);
 	receipt_window(r, &stats);
 	char log[64];
 	snprintf(log, sizeof(log), "logs/%04lld.log", (long long)r->seq);
-	struct execution_record record = {.receipt = r, .verdict = &verdict, .receipt_path = relative, .log_path = log,
-					  .stats = &stats, .finalist = (int)json_integer_of(started, "finalist"),
-					  .pair = (int)json_integer_of(started, "pair"),
-					  .is_candidate_side = strcmp(json_text_of(started, "side"), "candidate") == 0};
-	return campaign_append(c, ENTRY_FINISHED, r->trial, r->signature, state_finished_body(&record), NULL, reterr);
+	struct execution_record record = {.receipt = r,
+		.verdict = &verdict,
+		.receipt_path = relative,
+		.log_path = log,
+		.stats = &stats,
+		.finalist = (int)json_integer_of(started, "finalist"),
+		.pair = (int)json_integer_of(started, "pair"),
+		.is_candidate_side = strcmp(json_text_of(started, "side"), "candidate") == 0};
+	return campaign_append(
+		c, ENTRY_FINISHED, r->trial, r->signature, state_finished_body(&record), NULL, reterr);
 }
 
 static enum err_code close_started(struct campaign *c, const struct open_execution *open, struct err *reterr)
@@ -112,17 +120,19 @@ static enum err_code close_started(struct campaign *c, const struct open_executi
 	json_object_set_new(started, "device_s", json_from_number(lost_seconds(c, seq) * devices));
 	json_object_set_new(started, "reason", json_string("infrarsi ended before the execution did"));
 	return campaign_append(c, ENTRY_INTERRUPTED, open->trial, open->signature,
-			       json_dump_take(json_incref(started)), NULL, reterr);
+		json_dump_take(json_incref(started)), NULL, reterr);
 }
 
-static enum err_code close_registered(struct campaign *c, const struct open_execution *open, struct err *reterr)
+static enum err_code close_registered(
+	struct campaign *c, const struct open_execution *open, struct err *reterr)
 {
 	json_t *body = json_object();
 	json_object_set_new(body, "role", json_string("search"));
 	json_object_set_new(body, "seq", json_integer(0));
 	json_object_set_new(body, "device_s", json_real(0));
 	json_object_set_new(body, "reason", json_string("infrarsi ended before the execution began"));
-	return campaign_append(c, ENTRY_INTERRUPTED, open->trial, open->signature, json_dump_take(body), NULL, reterr);
+	return campaign_append(
+		c, ENTRY_INTERRUPTED, open->trial, open->signature, json_dump_take(body), NULL, reterr);
 }
 
 enum err_code trial_reconcile(struct campaign *c, struct err *reterr)

@@ -67,8 +67,8 @@ static enum err_code decide(struct search *run, int64_t *ret_id, struct err *ret
 	enum err_code code = OK;
 	*ret_id = 0;
 	if (decision.found)
-		code = campaign_append(run->c, ENTRY_DECISION, 0, NULL, json_dump_take(decision_json(run, &decision)),
-				       ret_id, reterr);
+		code = campaign_append(run->c, ENTRY_DECISION, 0, NULL,
+			json_dump_take(decision_json(run, &decision)), ret_id, reterr);
 	decision_release(&decision);
 	TRY(code);
 	return campaign_refresh(run->c, reterr);
@@ -76,7 +76,7 @@ static enum err_code decide(struct search *run, int64_t *ret_id, struct err *ret
 
 /* The signature is in the ledger before anything runs: no candidate is ever tried twice by accident. */
 static enum err_code register_trial(struct search *run, int64_t decision_id, struct candidate *ret_candidate,
-				    int *ret_number, struct err *reterr)
+	int *ret_number, struct err *reterr)
 {
 	struct state *s = &run->c->state;
 	struct candidate pending = {s->space.n_levers, s->pending.setting};
@@ -107,7 +107,9 @@ static double measured_best_ln(const struct state *s)
 static double eta_s(const struct search *run)
 {
 	const struct state *s = &run->c->state;
-	return s->n_counted ? (s->cost.search_s + s->cost.build_s) / s->n_counted * (run->budget - s->n_counted) : NAN;
+	return s->n_counted
+		       ? (s->cost.search_s + s->cost.build_s) / s->n_counted * (run->budget - s->n_counted)
+		       : NAN;
 }
 
 static void report_trial(struct search *run, int number)
@@ -116,14 +118,18 @@ static void report_trial(struct search *run, int number)
 	for (size_t i = 0; i < s->n_trials; i++) {
 		if (s->trials[i].number != number)
 			continue;
-		struct progress p = {.kind = PROGRESS_TRIAL, .trial = &s->trials[i], .trials_done = s->n_counted,
-				     .trials_budget = run->budget, .best_ln = measured_best_ln(s),
-				     .eta_s = eta_s(run)};
+		struct progress p = {.kind = PROGRESS_TRIAL,
+			.trial = &s->trials[i],
+			.trials_done = s->n_counted,
+			.trials_budget = run->budget,
+			.best_ln = measured_best_ln(s),
+			.eta_s = eta_s(run)};
 		campaign_report_progress(run->c, &p);
 	}
 }
 
-static enum err_code run_trial(struct search *run, int64_t decision_id, enum execute_end *ret_end, struct err *reterr)
+static enum err_code run_trial(
+	struct search *run, int64_t decision_id, enum execute_end *ret_end, struct err *reterr)
 {
 	struct candidate candidate = CANDIDATE_INIT;
 	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
@@ -132,14 +138,17 @@ static enum err_code run_trial(struct search *run, int64_t decision_id, enum exe
 	if (code == OK) {
 		const struct state *s = &run->c->state;
 		strbuf_addf(&label, "%d/%d  %s: ", s->n_counted + 1, run->budget,
-			    s->trials[s->n_trials - 1].operators);
+			s->trials[s->n_trials - 1].operators);
 		candidate_describe(&candidate, NULL, &s->space, &label);
-		struct progress p = {.kind = PROGRESS_STAGE, .text = label.buf, .trials_done = s->n_counted,
-				     .trials_budget = run->budget, .best_ln = measured_best_ln(s),
-				     .eta_s = eta_s(run)};
+		struct progress p = {.kind = PROGRESS_STAGE,
+			.text = label.buf,
+			.trials_done = s->n_counted,
+			.trials_budget = run->budget,
+			.best_ln = measured_best_ln(s),
+			.eta_s = eta_s(run)};
 		campaign_report_progress(run->c, &p);
-		struct execute_request request = {.role = ROLE_SEARCH, .trial = number, .candidate = &candidate,
-						  .label = label.buf};
+		struct execute_request request = {
+			.role = ROLE_SEARCH, .trial = number, .candidate = &candidate, .label = label.buf};
 		code = trial_execute(run->c, &request, ret_end, reterr);
 	}
 	candidate_release(&candidate);
@@ -188,36 +197,41 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	run->transient_in_a_row = end == EXECUTE_TRANSIENT ? run->transient_in_a_row + 1 : 0;
 	if (run->transient_in_a_row >= TRANSIENT_TRIES)
-		return err_set(reterr, ERR_FAILED, "%d executions in a row could not be carried out; see the notes above",
-			       TRANSIENT_TRIES);
+		return err_set(reterr, ERR_FAILED,
+			"%d executions in a row could not be carried out; see the notes above",
+			TRANSIENT_TRIES);
 	*ret_more = true;
 	return OK;
 }
 
-static enum err_code check_ready(const struct campaign *c, const struct run_options *options, struct err *reterr)
+static enum err_code check_ready(
+	const struct campaign *c, const struct run_options *options, struct err *reterr)
 {
 	if (!c->state.has_campaign || !c->state.has_noise)
-		return err_set(reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
+		return err_set(
+			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
 	TRY(campaign_check_contract(c, reterr));
 	if (c->state.noise.sigma_pair > noisy_sigma_pair && !options->accept_noise)
 		return err_set(reterr, ERR_STATE,
-			       "this machine is too noisy: sigma_pair %.1f%%, effects below %.0f%% cannot be told apart; quieten it "
-			       "and run  infrarsi doctor --new,  or go on with --accept-noise",
-			       100 * c->state.noise.sigma_pair, 200 * c->state.noise.sigma_pair);
+			"this machine is too noisy: sigma_pair %.1f%%, effects below %.0f%% cannot be told "
+			"apart; quieten it "
+			"and run  infrarsi doctor --new,  or go on with --accept-noise",
+			100 * c->state.noise.sigma_pair, 200 * c->state.noise.sigma_pair);
 	return OK;
 }
 
 enum err_code search_run(struct campaign *c, const struct run_options *options, struct err *reterr)
 {
-	struct search run = {.c = c, .options = options,
-			     .strategy = strategy_find(options->strategy ? options->strategy : "controller"),
-			     .budget = options->trials > 0 ? options->trials : c->task.budget.trials};
+	struct search run = {.c = c,
+		.options = options,
+		.strategy = strategy_find(options->strategy ? options->strategy : "controller"),
+		.budget = options->trials > 0 ? options->trials : c->task.budget.trials};
 	if (!run.strategy)
 		return err_set(reterr, ERR_INPUT, "unknown strategy '%s'", options->strategy);
 	TRY(check_ready(c, options, reterr));
 	TRY(patches_gather(c, reterr));
-	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts, &c->arena,
-			    &run.narrowing, reterr));
+	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
+		&c->arena, &run.narrowing, reterr));
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	while (more)
 		TRY(search_step(&run, &more, reterr));

@@ -34,9 +34,13 @@ static bool on_progress(void *context, const struct run_line *line)
 			return true;
 		run->update = event.update;
 	}
-	struct progress p = {.kind = PROGRESS_UPDATE, .text = run->label, .update = run->update,
-			     .updates = run->c->task.contract.updates, .elapsed_s = clock_now_s() - run->started_s,
-			     .best_ln = NAN, .eta_s = NAN};
+	struct progress p = {.kind = PROGRESS_UPDATE,
+		.text = run->label,
+		.update = run->update,
+		.updates = run->c->task.contract.updates,
+		.elapsed_s = clock_now_s() - run->started_s,
+		.best_ln = NAN,
+		.eta_s = NAN};
 	campaign_report_progress(run->c, &p);
 	return true;
 }
@@ -54,8 +58,8 @@ static json_t *started_json(const struct preparation *p)
 	return body;
 }
 
-static enum err_code append_released(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
-				     const json_t *started, double device_s, const char *reason, struct err *reterr)
+static enum err_code append_released(struct campaign *c, enum entry_kind kind, int trial,
+	const char *signature, const json_t *started, double device_s, const char *reason, struct err *reterr)
 {
 	json_t *body = started ? json_deep_copy(started) : json_object();
 	json_object_set_new(body, "device_s", json_from_number(device_s));
@@ -74,7 +78,7 @@ static double stall_limit_s(const struct campaign *c)
 }
 
 static enum err_code build(struct campaign *c, const struct preparation *p, struct running *running,
-			   struct build_result *ret_build, struct err *reterr)
+	struct build_result *ret_build, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *work = xasprintf("%s/work", c->dir);
 	const char *none = NULL;
@@ -96,7 +100,7 @@ static enum err_code build(struct campaign *c, const struct preparation *p, stru
 }
 
 static enum err_code launch(struct campaign *c, const struct preparation *p, const char *trial_dir,
-			    struct running *running, struct run_outcome *ret_outcome, struct err *reterr)
+	struct running *running, struct run_outcome *ret_outcome, struct err *reterr)
 {
 	const struct contract *contract = &c->task.contract;
 	struct run_request request = {
@@ -110,18 +114,18 @@ static enum err_code launch(struct campaign *c, const struct preparation *p, con
 		.read_only = p->frozen,
 		.hidden = p->hidden,
 		.limits = {.wall_s = c->task.launch.timeout_s,
-			   .startup_s = c->task.launch.startup_timeout_s,
-			   .stall_s = stall_limit_s(c),
-			   .stall_after_update = contract->warmup,
-			   .expected_updates = contract->updates},
+			.startup_s = c->task.launch.startup_timeout_s,
+			.stall_s = stall_limit_s(c),
+			.stall_after_update = contract->warmup,
+			.expected_updates = contract->updates},
 	};
 	TRY(make_dirs(p->control_dir, 0700, reterr));
 	return runner_run(&c->runner, &request, on_progress, running, ret_outcome, reterr);
 }
 
 /* Judges the receipt and writes it down: receipt first, then the ledger row. */
-static enum err_code conclude(struct campaign *c, const struct preparation *p, const struct reference_set *refs,
-			      struct receipt *r, double build_s, struct err *reterr)
+static enum err_code conclude(struct campaign *c, const struct preparation *p,
+	const struct reference_set *refs, struct receipt *r, double build_s, struct err *reterr)
 {
 	const struct receipt *self = r;
 	const struct receipt *const *against = refs->n ? refs->valid : &self;
@@ -130,12 +134,17 @@ static enum err_code conclude(struct campaign *c, const struct preparation *p, c
 	TRY(receipt_seal(r, &c->keys, p->receipt_path, reterr));
 	TRY(verify_receipt(r, against, refs->n ? refs->n : 1, p->request->duel, &verdict, reterr));
 	receipt_window(r, &stats);
-	struct execution_record record = {.receipt = r, .verdict = &verdict, .receipt_path = p->receipt_relative,
-					  .log_path = p->log_relative, .stats = &stats, .build_s = build_s,
-					  .finalist = p->request->finalist, .pair = p->request->pair,
-					  .is_candidate_side = p->request->is_candidate_side};
-	TRY(campaign_append(c, ENTRY_FINISHED, p->request->trial, r->signature, state_finished_body(&record), NULL,
-			    reterr));
+	struct execution_record record = {.receipt = r,
+		.verdict = &verdict,
+		.receipt_path = p->receipt_relative,
+		.log_path = p->log_relative,
+		.stats = &stats,
+		.build_s = build_s,
+		.finalist = p->request->finalist,
+		.pair = p->request->pair,
+		.is_candidate_side = p->request->is_candidate_side};
+	TRY(campaign_append(c, ENTRY_FINISHED, p->request->trial, r->signature, state_finished_body(&record),
+		NULL, reterr));
 	return campaign_refresh(c, reterr);
 }
 
@@ -166,7 +175,7 @@ static enum err_code run_built(struct attempt *a, const struct build_result *bui
 	}
 	run_outcome_release(&outcome);
 	/* The folder has served: nothing in it may reach another trial. */
-	enum err_code removed = remove_tree(trial_dir, code == OK ? reterr : NULL);
+	enum err_code removed = workspace_trial_remove(work, name, code == OK ? reterr : NULL);
 	return code != OK ? code : removed;
 }
 
@@ -183,18 +192,19 @@ static enum err_code attempt_run(struct attempt *a, struct err *reterr)
 	if (built.ok)
 		TRY(run_built(a, &built, reterr));
 	else
-		receipt_fill_build_failure(a->p, &built, a->receipt);
+		TRY(receipt_fill_build_failure(a->p, &built, a->receipt, reterr));
 	if (a->stopped)
 		return OK;
 	return conclude(c, a->p, a->refs, a->receipt, built.cached ? 0 : built.seconds, reterr);
 }
 
 static enum err_code release_attempt(struct attempt *a, enum entry_kind kind, const json_t *started,
-				     const char *reason, struct err *reterr)
+	const char *reason, struct err *reterr)
 {
 	char signature[65];
 	candidate_signature(a->p->request->candidate, &a->c->state.space, signature);
-	TRY(append_released(a->c, kind, a->p->request->trial, signature, started, a->device_s, reason, reterr));
+	TRY(append_released(
+		a->c, kind, a->p->request->trial, signature, started, a->device_s, reason, reterr));
 	return campaign_refresh(a->c, reterr);
 }
 
@@ -203,8 +213,8 @@ static enum err_code attempt_all(struct attempt *a, enum execute_end *ret_end, s
 	struct campaign *c = a->c;
 	const struct execute_request *request = a->p->request;
 	CLEANUP(json_decref_ptr) json_t *started = started_json(a->p);
-	TRY(campaign_append(c, ENTRY_STARTED, request->trial, NULL, json_dump_take(json_incref(started)), NULL,
-			    reterr));
+	TRY(campaign_append(
+		c, ENTRY_STARTED, request->trial, NULL, json_dump_take(json_incref(started)), NULL, reterr));
 	struct err fault = ERR_INIT;
 	enum err_code code = attempt_run(a, &fault);
 	if (code == OK && !a->stopped) {
@@ -224,8 +234,8 @@ static enum err_code attempt_all(struct attempt *a, enum execute_end *ret_end, s
 	return release_attempt(a, ENTRY_TRANSIENT, started, reason, reterr);
 }
 
-enum err_code trial_execute(struct campaign *c, const struct execute_request *request, enum execute_end *ret_end,
-			    struct err *reterr)
+enum err_code trial_execute(struct campaign *c, const struct execute_request *request,
+	enum execute_end *ret_end, struct err *reterr)
 {
 	struct preparation p;
 	struct reference_set refs = {0};

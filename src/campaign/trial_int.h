@@ -1,5 +1,5 @@
-/* Shared by the files of one execution: environment and resolution (trial_prepare.c), the receipt (trial_receipt.c), the flow
- * (trial.c). */
+/* Shared by the files of one execution: environment and resolution (trial_prepare.c), the receipt
+ * (trial_receipt.c), the flow (trial.c). */
 #ifndef INFRARSI_CAMPAIGN_TRIAL_INT_H
 #define INFRARSI_CAMPAIGN_TRIAL_INT_H
 
@@ -18,14 +18,14 @@ struct preparation { /* all strings in `arena` */
 	size_t n_recorded_env;
 	const char **build_env;
 	const char **diff_paths, **diff_digests; /* NULL-terminated */
-	const char **hidden;       /* NULL-terminated */
-	const char **frozen;       /* NULL-terminated, relative */
+	const char **hidden;                     /* NULL-terminated */
+	const char **frozen;                     /* NULL-terminated, relative */
 	const char *log_path, *log_relative, *receipt_path, *receipt_relative;
 	char build_key[65];
 };
 
-enum err_code preparation_init(struct campaign *c, const struct execute_request *request, struct preparation *ret_p,
-			       struct err *reterr) MUST_CHECK;
+enum err_code preparation_init(struct campaign *c, const struct execute_request *request,
+	struct preparation *ret_p, struct err *reterr) MUST_CHECK;
 void preparation_release(struct preparation *p);
 
 /* The reference receipts that a run is compared with; *ret_receipts by malloc, each to be released. */
@@ -34,15 +34,18 @@ struct reference_set {
 	const struct receipt **valid; /* borrowed */
 	size_t n;
 };
-enum err_code reference_set_load(struct campaign *c, struct reference_set *ret_set, struct err *reterr) MUST_CHECK;
+enum err_code reference_set_load(
+	struct campaign *c, struct reference_set *ret_set, struct err *reterr) MUST_CHECK;
 void reference_set_release(struct reference_set *set);
 
-/* Everything in the receipt that is known before the run: terms, candidate, command, environment, references. */
-enum err_code receipt_fill_before(struct campaign *c, const struct preparation *p, const struct reference_set *refs,
-				  struct receipt *r, struct err *reterr) MUST_CHECK;
+/* Everything in the receipt that is known before the run: terms, candidate, command, environment, references.
+ */
+enum err_code receipt_fill_before(struct campaign *c, const struct preparation *p,
+	const struct reference_set *refs, struct receipt *r, struct err *reterr) MUST_CHECK;
 /* What the run said and how it ended. trial_dir holds the frozen files as the job left them. */
 enum err_code receipt_fill_after(struct campaign *c, const struct preparation *p, struct run_outcome *outcome,
-				 const char *trial_dir, struct receipt *r, struct err *reterr) MUST_CHECK;
-void receipt_fill_build_failure(const struct preparation *p, const struct build_result *build, struct receipt *r);
+	const char *trial_dir, struct receipt *r, struct err *reterr) MUST_CHECK;
+enum err_code receipt_fill_build_failure(const struct preparation *p, const struct build_result *build,
+	struct receipt *r, struct err *reterr) MUST_CHECK;
 
 #endif

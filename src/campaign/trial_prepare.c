@@ -7,12 +7,13 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "campaign/trial_int.h"
 
 /* What every job gets; everything else of the user's environment stays out unless pass_env names it. */
-static const char *const inherited_names[] = {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
-					      "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+static const char *const inherited_names[] = {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH",
+	"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
 
 struct env_list {
 	struct arena *arena;
@@ -117,6 +118,18 @@ static void patch_stack(struct campaign *c, struct preparation *p)
 	}
 }
 
+/* Where the repository's history is: not always <root>/.git (a task in a subfolder, a linked worktree). NULL
+ * = not found. */
+static const char *git_folder(const struct campaign *c, struct arena *arena)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT;
+	struct err ignored = ERR_INIT;
+	if (git_run(c->task.root, &path, &ignored, "rev-parse", "--path-format=absolute", "--git-common-dir",
+		    NULL) != OK)
+		return NULL;
+	return arena_strndup(arena, path.buf, strcspn(path.buf, "\n"));
+}
+
 /* What a job has no business reading: the campaign's records, the repository's history, the signing keys. */
 static void hidden_paths(struct campaign *c, struct preparation *p)
 {
@@ -125,7 +138,9 @@ static void hidden_paths(struct campaign *c, struct preparation *p)
 	p->hidden = arena_array(&p->arena, 8, sizeof(char *));
 	p->hidden[n++] = arena_printf(&p->arena, "%s/ledger.db", c->dir);
 	p->hidden[n++] = arena_printf(&p->arena, "%s/receipts", c->dir);
-	p->hidden[n++] = arena_printf(&p->arena, "%s/.git", c->task.root);
+	const char *git_dir = git_folder(c, &p->arena);
+	if (git_dir)
+		p->hidden[n++] = git_dir;
 	if (state_home && *state_home)
 		p->hidden[n++] = arena_printf(&p->arena, "%s/infrarsi/keys", state_home);
 	else if (home)
@@ -137,10 +152,13 @@ static void hidden_paths(struct campaign *c, struct preparation *p)
 	p->hidden[kept] = NULL;
 }
 
+/* Each is one mount of the sandbox; of more files than this the hashes before and after are the guard. */
+enum { READ_ONLY_MAX = 256 };
+
 static void frozen_files(struct campaign *c, struct preparation *p)
 {
 	p->frozen = arena_array(&p->arena, c->lock.n_files + 1, sizeof(char *));
-	for (size_t i = 0; i < c->lock.n_files; i++)
+	for (size_t i = 0; i < c->lock.n_files && c->lock.n_files <= READ_ONLY_MAX; i++)
 		p->frozen[i] = c->lock.files[i].path;
 }
 
@@ -153,14 +171,15 @@ static void paths(struct campaign *c, struct preparation *p)
 	p->receipt_path = arena_printf(&p->arena, "%s/%s", c->dir, p->receipt_relative);
 }
 
-enum err_code preparation_init(struct campaign *c, const struct execute_request *request, struct preparation *ret_p,
-			       struct err *reterr)
+enum err_code preparation_init(struct campaign *c, const struct execute_request *request,
+	struct preparation *ret_p, struct err *reterr)
 {
 	struct preparation p = {.request = request, .seq = c->state.next_seq};
 	unsigned char bytes[16];
 	random_bytes(bytes, sizeof(bytes));
 	hex_encode(bytes, sizeof(bytes), p.nonce);
-	enum err_code code = space_resolve(&c->state.space, request->candidate, &p.arena, &p.resolved, reterr);
+	enum err_code code =
+		space_resolve(&c->state.space, request->candidate, &p.arena, &p.resolved, reterr);
 	if (code != OK) {
 		arena_release(&p.arena);
 		return code;
@@ -194,8 +213,8 @@ static void add_words(struct strbuf *text, const char *label, const char *const 
 	strbuf_addch(text, '\n');
 }
 
-enum err_code trial_describe(struct campaign *c, const struct candidate *candidate, struct strbuf *text,
-			     struct err *reterr)
+enum err_code trial_describe(
+	struct campaign *c, const struct candidate *candidate, struct strbuf *text, struct err *reterr)
 {
 	struct execute_request request = {.role = ROLE_SEARCH, .candidate = candidate, .label = ""};
 	struct preparation p;

@@ -161,7 +161,8 @@ static void fill_identity(struct campaign *c, const struct preparation *p, struc
 	r->seq = p->seq;
 	r->trial = p->request->trial;
 	r->nonce = arena_strdup(&r->arena, p->nonce);
-	memcpy(r->prev, c->state.last_receipt_digest, strnlen(c->state.last_receipt_digest, sizeof(r->prev) - 1));
+	memcpy(r->prev, c->state.last_receipt_digest,
+		strnlen(c->state.last_receipt_digest, sizeof(r->prev) - 1));
 	r->created_utc = arena_strdup(&r->arena, utc);
 	r->candidate_json = arena_strdup(&r->arena, json.buf);
 	candidate_signature(candidate, &c->state.space, r->signature);
@@ -173,8 +174,8 @@ static void fill_identity(struct campaign *c, const struct preparation *p, struc
 	r->device_count = (double)c->task.launch.nodes * c->task.launch.devices_per_node;
 }
 
-enum err_code receipt_fill_before(struct campaign *c, const struct preparation *p, const struct reference_set *refs,
-				  struct receipt *r, struct err *reterr)
+enum err_code receipt_fill_before(struct campaign *c, const struct preparation *p,
+	const struct reference_set *refs, struct receipt *r, struct err *reterr)
 {
 	(void)reterr;
 	fill_identity(c, p, r);
@@ -201,52 +202,31 @@ static void fill_frozen_files(struct campaign *c, const char *trial_dir, struct 
 	}
 }
 
-static enum failure_class failure_of_end(const struct run_outcome *o)
-{
-	switch (o->end) {
-	case RUN_TIMEOUT:
-		return FAILURE_TIMEOUT;
-	case RUN_STALLED:
-	case RUN_STARTUP_TIMEOUT:
-		return FAILURE_STALL;
-	case RUN_MEMORY_LIMIT:
-		return FAILURE_KILLED;
-	default:
-		return FAILURE_NONE;
-	}
-}
-
 static struct opt_number known_number(double value)
 {
 	return (struct opt_number){isfinite(value), value};
 }
 
-static enum err_code fill_failure(const struct preparation *p, const struct run_outcome *o, struct receipt *r,
-				  struct err *reterr)
+static enum err_code fill_failure(
+	const struct preparation *p, const struct run_outcome *o, struct receipt *r, struct err *reterr)
 {
-	struct failure failure = {0};
-	TRY(failure_classify(p->log_path, o->exit_status, o->exit_signal, &failure, reterr));
-	enum failure_class by_limit = failure_of_end(o);
-	bool event_said = r->failure != FAILURE_NONE;
-	if (by_limit != FAILURE_NONE)
-		r->failure = by_limit;
-	else if (!event_said)
-		r->failure = failure.kind;
-	r->failure_evidence = arena_strdup(&r->arena, failure.evidence);
-	if (failure.line > 0)
-		r->failure_source = arena_printf(&r->arena, "log:%lld", (long long)failure.line);
-	else
-		r->failure_source = event_said ? "event" : r->failure != FAILURE_NONE ? "exit" : "";
-	if (!r->oom_requested_bytes.has && r->failure == FAILURE_OOM) {
-		r->oom_requested_bytes = known_number(failure.requested_bytes);
-		r->oom_free_bytes = known_number(failure.free_bytes);
-		r->oom_capacity_bytes = known_number(failure.capacity_bytes);
-	}
+	struct failure_exit ended = {.exit_status = o->exit_status,
+		.exit_signal = o->exit_signal,
+		.timed_out = o->end == RUN_TIMEOUT,
+		.stalled = o->end == RUN_STALLED || o->end == RUN_STARTUP_TIMEOUT};
+	struct failure_report report;
+	TRY(failure_classify(p->log_path, &ended, &report, reterr));
+	failure_to_receipt(&report, r);
+	if (o->end != RUN_MEMORY_LIMIT)
+		return OK;
+	r->failure = FAILURE_KILLED;
+	r->failure_evidence = arena_strdup(&r->arena, "the job's memory on the host went over its limit");
+	r->failure_source = "exit";
 	return OK;
 }
 
 enum err_code receipt_fill_after(struct campaign *c, const struct preparation *p, struct run_outcome *o,
-				 const char *trial_dir, struct receipt *r, struct err *reterr)
+	const char *trial_dir, struct receipt *r, struct err *reterr)
 {
 	struct receipt_builder *builder = receipt_builder_new(r, p->nonce, o->spawn_s);
 	for (size_t i = 0; i < o->n_lines; i++)
@@ -262,16 +242,19 @@ enum err_code receipt_fill_after(struct campaign *c, const struct preparation *p
 	return fill_failure(p, o, r, reterr);
 }
 
-void receipt_fill_build_failure(const struct preparation *p, const struct build_result *build, struct receipt *r)
+enum err_code receipt_fill_build_failure(
+	const struct preparation *p, const struct build_result *build, struct receipt *r, struct err *reterr)
 {
-	struct failure failure = {0};
-	struct err ignored = ERR_INIT;
-	(void)p;
+	struct failure_exit ended = {.exit_status = build->status, .build = true};
+	struct failure_report report;
+	TRY(failure_classify(build->log, &ended, &report, reterr));
+	failure_to_receipt(&report, r);
+	/* The build's log is the execution's log: builds are cached and may be removed, logs are kept. */
+	if (path_exists(build->log) && !path_exists(p->log_path))
+		TRY(copy_tree(build->log, p->log_path, reterr));
 	r->failure = FAILURE_COMPILE;
 	r->exit_status = build->status;
 	r->wall_s = 0;
 	r->startup_s = NAN;
-	if (failure_classify(build->log, build->status, 0, &failure, &ignored) == OK)
-		r->failure_evidence = arena_strdup(&r->arena, failure.evidence);
-	r->failure_source = build->patch_failed ? "patch" : "build";
+	return OK;
 }

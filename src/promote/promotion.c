@@ -107,9 +107,11 @@ static void judge(const struct state *s, const struct duel *d, struct promotion_
 	step->valid = n == d->n_pairs;
 	step->result = (struct duel_result){.pairs = (int)n};
 	if (step->valid) {
-		struct duel_input input = {.pair_ln = pair_ln, .n_pairs = n, .reference_runs = s->noise.runs,
-					   .sigma_pair = s->noise.sigma_pair,
-					   .finalists_allowed = FINALISTS_ALLOWED};
+		struct duel_input input = {.pair_ln = pair_ln,
+			.n_pairs = n,
+			.reference_runs = s->noise.runs,
+			.sigma_pair = s->noise.sigma_pair,
+			.finalists_allowed = FINALISTS_ALLOWED};
 		duel_judge(&input, &step->result);
 	}
 	arena_release(&arena);
@@ -123,7 +125,8 @@ enum err_code promotion_next(const struct state *s, struct promotion_step *ret_s
 		step.kind = PROMOTION_OVER;
 	else if (!open || open->finished)
 		TRY(open_or_conclude(s, &step, reterr));
-	else if (candidate_failed(open) || open->reference_failures > REFERENCE_RETRIES || !next_side(open, &step))
+	else if (candidate_failed(open) || open->reference_failures > REFERENCE_RETRIES ||
+		 !next_side(open, &step))
 		judge(s, open, &step);
 	*ret_step = step;
 	return OK;

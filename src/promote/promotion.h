@@ -1,7 +1,7 @@
 /*
- * Promotion (DESIGN section 10, CONTROLLER R9): finalists one after another, each in a sequential, order-swapped duel against the
- * untouched reference. A pure function of the state says what is to be done next; the campaign does it and records it, so
- * promotion resumes wherever it was stopped.
+ * Promotion (DESIGN section 10, CONTROLLER R9): finalists one after another, each in a sequential,
+ * order-swapped duel against the untouched reference. A pure function of the state says what is to be done
+ * next; the campaign does it and records it, so promotion resumes wherever it was stopped.
  */
 #ifndef INFRARSI_PROMOTE_PROMOTION_H
 #define INFRARSI_PROMOTE_PROMOTION_H
@@ -23,13 +23,14 @@ struct promotion_step {
 	enum promotion_kind kind;
 	int finalist, trial, pairs; /* open */
 	double claimed_ln;
-	int pair;                   /* execute */
+	int pair; /* execute */
 	bool is_candidate_side;
-	bool valid;                 /* judge */
+	bool valid; /* judge */
 	struct duel_result result;
-	int delivered_finalist;     /* conclude */
+	int delivered_finalist; /* conclude */
 };
 
-enum err_code promotion_next(const struct state *s, struct promotion_step *ret_step, struct err *reterr) MUST_CHECK;
+enum err_code promotion_next(
+	const struct state *s, struct promotion_step *ret_step, struct err *reterr) MUST_CHECK;
 
 #endif

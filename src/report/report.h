@@ -1,6 +1,6 @@
 /*
- * What people and programs read: the report model (the state) -> terminal rows, Markdown, JSON, YAML. Text from jobs, patches and
- * models is escaped for where it is shown. Never prints; fills strbufs.
+ * What people and programs read: the report model (the state) -> terminal rows, Markdown, JSON, YAML. Text
+ * from jobs, patches and models is escaped for where it is shown. Never prints; fills strbufs.
  */
 #ifndef INFRARSI_REPORT_REPORT_H
 #define INFRARSI_REPORT_REPORT_H
@@ -10,21 +10,23 @@
 
 struct strbuf;
 
-/* The table of trials as it grows: header, one row a trial or refusal (UX.md). Rows fit 110 columns where the names allow. */
+/* The table of trials as it grows: header, one row a trial or refusal (UX.md). Rows fit 110 columns where the
+ * names allow. */
 void report_trial_header(struct strbuf *text);
 void report_trial_row(const struct state *s, const struct trial *t, struct strbuf *text);
 void report_refusal_row(const struct refusal *r, struct strbuf *text);
 /* All trials and refusals. */
 void report_trials_table(const struct state *s, struct strbuf *text);
 
-/* The card of a trial that went wrong: what failed, where, the evidence line quoted, what it means for the search, what to do.
- * Nothing for a valid trial. dir: of .infrarsi as the user would write it. */
+/* The card of a trial that went wrong: what failed, where, the evidence line quoted, what it means for the
+ * search, what to do. Nothing for a valid trial. dir: of .infrarsi as the user would write it. */
 void report_failure_card(const struct state *s, const struct trial *t, const char *dir, struct strbuf *text);
-/* Everything about one trial: candidate, why it was chosen, times, memory, 16 items with reasons, files (`infrarsi show N`). */
+/* Everything about one trial: candidate, why it was chosen, times, memory, 16 items with reasons, files
+ * (`infrarsi show N`). */
 void report_trial_details(const struct state *s, const struct trial *t, const char *dir, struct strbuf *text);
 
-/* "delivered: 3.34x (95% interval 3.29 to 3.39), trials 17, rejected 2, device-hours 0.061" (1.00x when nothing was delivered).
- * rejected = trials that were not valid, and refusals. */
+/* "delivered: 3.34x (95% interval 3.29 to 3.39), trials 17, rejected 2, device-hours 0.061" (1.00x when
+ * nothing was delivered). rejected = trials that were not valid, and refusals. */
 void report_delivered_line(const struct state *s, struct strbuf *text);
 /* The end of `run` (UX.md): duel, delivered and claimed, items, cost by category, payback, next step. */
 void report_summary(const struct state *s, struct strbuf *text);

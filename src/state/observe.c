@@ -35,9 +35,12 @@ static void knob_lever(
 	lever->n_settings = (int)knob->n_settings;
 	lever->reference = (int)knob->reference;
 	lever->prior = arena_array(arena, knob->n_settings, sizeof(*lever->prior));
+	const char **names = arena_array(arena, knob->n_settings, sizeof(char *));
+	lever->setting_names = names;
 	double cap = amdahl_cap_ln(s, knob->phases.items, knob->phases.count);
 	for (size_t i = 0; i < knob->n_settings; i++) {
 		const struct setting *setting = &knob->settings[i];
+		names[i] = setting->text;
 		lever->prior[i].amdahl_cap_ln = cap;
 		lever->prior[i].predicted_gain_ln = setting->has_prior_gain ? setting->prior_gain_ln : 0;
 		lever->prior[i].declared_bytes = setting->has_prior_memory ? setting->prior_memory_bytes : 0;

@@ -105,7 +105,8 @@ static const json_t *decision_body(const struct replay *r, int64_t id)
 	return NULL;
 }
 
-/* A search that goes on after its promotion will promote anew: the old duels are history, their cost stays. */
+/* A search that goes on after its promotion will promote anew: the old duels are history, their cost stays.
+ */
 static void reopen_promotion(struct replay *r)
 {
 	if (!r->s->finished)

@@ -81,14 +81,14 @@ struct refusal {                        /* refused before it ran */
 };
 
 struct duel {
-	int finalist;     /* rank, 1-based */
-	int trial;        /* number of the trial it re-tests */
+	int finalist;      /* rank, 1-based */
+	int trial;         /* number of the trial it re-tests */
 	double claimed_ln; /* what the search believed of it when it became a finalist */
 	struct execution *reference_runs, *candidate_runs; /* by pair; receipt_path NULL where not run yet */
-	size_t n_pairs;   /* wanted */
+	size_t n_pairs;                                    /* wanted */
 	int reference_failures; /* reference runs without a usable time: a fault of the host */
-	bool finished;    /* judged: its result is recorded */
-	bool valid;       /* every candidate run valid */
+	bool finished;          /* judged: its result is recorded */
+	bool valid;             /* every candidate run valid */
 	struct duel_result result;
 	struct verdict verdict; /* of the last candidate run, with speed_reproduces decided */
 };

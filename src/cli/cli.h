@@ -1,0 +1,89 @@
+/*
+ * The command line: a table of commands, one file each: parse, call, print. Only here is anything printed;
+ * exit codes are those of DESIGN section 5.
+ */
+#ifndef INFRARSI_CLI_CLI_H
+#define INFRARSI_CLI_CLI_H
+
+#include "base/base.h"
+#include "base/memory.h"
+#include "campaign/campaign.h"
+
+enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INTEGER, OPTION_LIST };
+
+struct option_spec {
+	const char *name;     /* long option without dashes */
+	const char *argument; /* its name in the help; NULL for a flag */
+	enum option_type type;
+	const char *help;
+	size_t offset; /* into the command's own struct of values */
+};
+
+struct option_list { /* of an OPTION_LIST */
+	const char **items;
+	size_t count;
+};
+
+/* Values of options that every command has. */
+struct common_options {
+	const char *task_path;
+	bool json, no_sandbox, require_sandbox;
+};
+
+struct parsed {
+	struct arena arena;
+	struct common_options common;
+	const char **positional;
+	size_t n_positional;
+};
+
+struct command {
+	const char *name, *summary;
+	const char *usage;  /* what follows "infrarsi NAME" */
+	const char *detail; /* paragraphs of the help; NULL = none */
+	const struct option_spec *options;
+	size_t n_options;
+	size_t values_size;
+	size_t max_positional; /* arguments that are no options */
+	int (*run)(const struct parsed *parsed, void *values);
+};
+
+extern const struct command command_init, command_doctor, command_run, command_report, command_apply,
+	command_verify, command_show, command_audit;
+
+/* Finds and runs a command; the whole of main(). */
+int cli_main(int argc, char **argv);
+enum err_code options_parse(const struct command *command, int argc, char **argv, struct parsed *parsed,
+	void *values, bool *ret_help, struct err *reterr) MUST_CHECK;
+bool options_want_json(int argc, char **argv);
+void command_print_help(const struct command *command);
+
+/* Prints the error (to stderr, or as JSON to stdout) and returns the exit code. */
+int cli_fail(const struct common_options *common, const struct err *e);
+/* Prints text to stdout. */
+struct strbuf;
+void cli_print(const struct strbuf *text);
+
+/* Progress on a terminal (one live line) or as plain lines. */
+struct progress_view {
+	bool is_terminal, quiet, line_open, header_shown;
+	double last_drawn_s;
+	int trials_done, trials_budget; /* of the stage that runs */
+	double best_ln, eta_s;
+};
+void progress_view_init(struct progress_view *view, const struct common_options *common);
+void progress_view_show(void *view, const struct progress *p);
+void progress_view_end(struct progress_view *view);
+
+/* Ctrl-C and TERM make the descriptor readable; a second one ends the program at once. */
+int stop_signal_fd(void);
+
+/* Opens the campaign with everything the command line knows: this binary, hooks, sandbox, progress, Ctrl-C.
+ */
+enum err_code cli_open(const struct common_options *common, enum campaign_mode mode,
+	struct progress_view *view, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+/* For reading what a campaign recorded; an error where none has begun. */
+enum err_code cli_open_recorded(
+	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+
+#endif

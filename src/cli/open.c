@@ -1,0 +1,91 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+
+static int stop_pipe[2] = {
+	-1, -1}; /* written by the signal handler: the one place where there is no other way */
+
+static void on_stop_signal(int signal_number)
+{
+	int saved = errno;
+	ssize_t ignored = write(stop_pipe[1], "x", 1);
+	(void)ignored;
+	/* The next one of these ends the program; the supervisor then ends the job. */
+	signal(signal_number, SIG_DFL);
+	errno = saved;
+}
+
+int stop_signal_fd(void)
+{
+	if (stop_pipe[0] >= 0)
+		return stop_pipe[0];
+	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -1;
+	struct sigaction action = {.sa_handler = on_stop_signal, .sa_flags = SA_RESTART};
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	return stop_pipe[0];
+}
+
+/* The hooks lie beside the binary's folder in a source tree, and in share/ once installed. */
+static const char *hook_dir(const char *self, struct arena *arena)
+{
+	static const char *const places[] = {"../hooks", "../share/infrarsi/hooks"};
+	const char *slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < ARRAY_LEN(places); i++) {
+		const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
+		char *real = realpath(path, NULL);
+		if (!real)
+			continue;
+		const char *found = arena_strdup(arena, real);
+		free(real);
+		return found;
+	}
+	return NULL;
+}
+
+enum err_code cli_open(const struct common_options *common, enum campaign_mode mode,
+	struct progress_view *view, struct campaign *ret_campaign, struct err *reterr)
+{
+	static char self[PATH_MAX];
+	static struct arena places; /* lives as long as the program */
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return err_errno(reterr, "cannot tell where this program is");
+	self[n] = '\0';
+	const char *hooks = hook_dir(self, &places);
+	if (!hooks && mode == CAMPAIGN_WRITE)
+		return err_set(
+			reterr, ERR_STATE, "the hooks folder is missing beside %s; install again", self);
+	struct campaign_options options = {
+		.progress = view ? progress_view_show : NULL,
+		.progress_context = view,
+		.stop_fd = mode == CAMPAIGN_WRITE ? stop_signal_fd() : -1,
+		.self_path = self,
+		.hook_dir = hooks,
+		.sandbox = common->require_sandbox ? SANDBOX_REQUIRED
+			   : common->no_sandbox    ? SANDBOX_OFF
+						   : SANDBOX_AUTO,
+	};
+	return campaign_open(common->task_path, mode, &options, ret_campaign, reterr);
+}
+
+enum err_code cli_open_recorded(
+	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr)
+{
+	TRY(cli_open(common, CAMPAIGN_READ, NULL, ret_campaign, reterr));
+	if (ret_campaign->state.has_campaign)
+		return OK;
+	campaign_close(ret_campaign);
+	return err_set(reterr, ERR_STATE, "no campaign here yet; next: infrarsi doctor");
+}

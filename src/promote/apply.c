@@ -1,0 +1,191 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/process.h"
+#include "base/strbuf.h"
+#include "promote/apply_int.h"
+#include "runner/workspace.h"
+#include "spec/task.h"
+
+static enum err_code chosen_trial(const struct state *s, const struct apply_options *options,
+	const struct trial **ret_trial, const struct duel **ret_duel, struct err *reterr)
+{
+	const struct duel *duel =
+		s->finished && s->delivered_finalist ? &s->duels[s->delivered_finalist - 1] : NULL;
+	int number = options->trial ? options->trial : duel ? duel->trial : 0;
+	if (!number && !s->finished)
+		return err_set(reterr, ERR_STATE, "nothing is promoted yet; next: infrarsi run");
+	if (!number)
+		return err_set(reterr, ERR_STATE,
+			"nothing was delivered: the reference stays, there is nothing to apply");
+	for (size_t i = 0; i < s->n_trials; i++) {
+		const struct trial *t = &s->trials[i];
+		if (t->number != number)
+			continue;
+		bool is_delivered = duel && duel->trial == number;
+		if (t->status != TRIAL_VALID)
+			return err_set(reterr, ERR_STATE, "trial %d is not valid (%s): it is never applied",
+				number, trial_status_names[t->status]);
+		if (!is_delivered && !options->force)
+			return err_set(reterr, ERR_STATE,
+				"trial %d was not confirmed by a duel; --force applies it all the same",
+				number);
+		*ret_trial = t;
+		*ret_duel = is_delivered ? duel : NULL;
+		return OK;
+	}
+	return err_set(reterr, ERR_NOT_FOUND, "there is no trial %d; see  infrarsi report", number);
+}
+
+/* infrarsi's own files may change; nothing else may, for the measurement was of these files. */
+static bool is_ours(const char *path, const char *prefix)
+{
+	static const char *const ours[] = {"infrarsi.yaml", "infrarsi.lock", LAUNCH_FILE};
+	size_t length = strlen(prefix);
+	if (strncmp(path, prefix, length) != 0)
+		return false;
+	path += length;
+	path += *path == '/';
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (strcmp(path, ours[i]) == 0)
+			return true;
+	return false;
+}
+
+static enum err_code check_unchanged(const struct state *s, const struct repository *repo, struct err *reterr)
+{
+	enum { SHOWN = 5 };
+	struct snapshot now;
+	CLEANUP(strbuf_release) struct strbuf list = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf changed = STRBUF_INIT;
+	size_t n = 0;
+	TRY(snapshot_take(s->task->root, NULL, &now, reterr));
+	TRY(repository_git(repo, NULL, GIT_WORDS("diff-tree", "-r", "-z", "--name-only", s->tree, now.tree),
+		&list, reterr));
+	for (const char *path = list.buf; path < list.buf + list.len; path += strlen(path) + 1) {
+		if (!*path || is_ours(path, s->prefix))
+			continue;
+		if (n++ < SHOWN) {
+			strbuf_addstr(&changed, n > 1 ? ", " : "");
+			strbuf_add_escaped(&changed, path, strlen(path));
+		}
+	}
+	if (n == 0)
+		return OK;
+	return err_set(reterr, ERR_CONTRACT,
+		"%zu file%s changed since the search, so what was measured is not what would be changed: "
+		"%s%s\n"
+		"next: undo the changes (git stash), or measure anew with  infrarsi doctor --new",
+		n, n == 1 ? "" : "s", changed.buf, n > SHOWN ? ", ..." : "");
+}
+
+static void add_words(struct strbuf *text, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++) {
+		if (i)
+			strbuf_addch(text, ' ');
+		strbuf_add_shell(text, words[i]);
+	}
+}
+
+static void add_exports(struct strbuf *text, const char *const *env)
+{
+	for (size_t i = 0; env && env[i]; i++) {
+		const char *equals = strchr(env[i], '=');
+		strbuf_addf(text, "export %.*s=", (int)(equals - env[i]), env[i]);
+		strbuf_add_shell(text, equals + 1);
+		strbuf_addch(text, '\n');
+	}
+}
+
+/* The winner's launch, for people and schedulers: needs neither infrarsi nor its hooks. */
+static enum err_code launch_script(const struct state *s, const struct trial *t, const char *summary,
+	struct arena *arena, const char **ret_script, struct err *reterr)
+{
+	struct resolved r;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	TRY(space_resolve(&s->space, &t->candidate, arena, &r, reterr));
+	strbuf_addf(&text, "#!/bin/sh\n# %s: settings found by infrarsi, trial %d of campaign %s",
+		s->task->name, t->number, s->campaign_id);
+	strbuf_addf(&text,
+		"%s%s.\n# Builds and runs the job; further arguments are handed on to it.\nset -eu\ncd "
+		"\"$(dirname \"$0\")\"\n",
+		summary ? ", delivered " : " (not confirmed by a duel)", summary ? summary : "");
+	if (r.build_argv) {
+		strbuf_addstr(&text, "(\n");
+		add_exports(&text, r.build_env);
+		add_words(&text, r.build_argv);
+		strbuf_addstr(&text, "\n)\n");
+	}
+	add_exports(&text, r.env);
+	strbuf_addstr(&text, "exec ");
+	add_words(&text, r.argv);
+	strbuf_addstr(&text, " \"$@\"\n");
+	*ret_script = arena_strdup(arena, text.buf);
+	return OK;
+}
+
+static void collect_changes(
+	const struct state *s, const struct trial *t, struct arena *arena, struct application *a)
+{
+	struct change *changes = arena_array(arena, s->space.n_patches, sizeof(*changes));
+	for (size_t i = 0; i < s->space.n_patches; i++) {
+		const struct patch_lever *patch = &s->space.patches[i];
+		if (!t->candidate.setting[s->task->n_knobs + i])
+			continue;
+		changes[a->n_changes++] = (struct change){
+			.name = patch->name,
+			.title = patch->title && *patch->title ? patch->title : patch->name,
+			.mechanism = patch->mechanism ? patch->mechanism : "",
+			.diff_path = arena_printf(arena, "%s/%s", a->dir, s->patch_paths[i]),
+		};
+	}
+	a->changes = changes;
+}
+
+static enum err_code prepare(const struct state *s, const struct apply_options *options,
+	struct apply_result *result, struct application *a, struct err *reterr)
+{
+	const struct trial *t = NULL;
+	const struct duel *duel = NULL;
+	if (!options->branch)
+		TRY(apply_check_not_applied(options->dir, reterr));
+	TRY(chosen_trial(s, options, &t, &duel, reterr));
+	TRY(check_unchanged(s, &a->repo, reterr));
+	if (duel)
+		a->summary = arena_printf(&result->arena, "%.2fx (95%% interval %.2f to %.2f)",
+			exp(duel->result.gain_ln), exp(duel->result.low_ln), exp(duel->result.high_ln));
+	TRY(launch_script(s, t, a->summary, &result->arena, &a->script, reterr));
+	collect_changes(s, t, &result->arena, a);
+	result->n_patches = (int)a->n_changes;
+	return OK;
+}
+
+enum err_code apply_run(const struct state *s, const struct apply_options *options,
+	struct apply_result *ret_result, struct err *reterr)
+{
+	struct apply_result result = {.arena = ARENA_INIT};
+	struct application a = {.s = s, .dir = options->dir, .repo = {.arena = ARENA_INIT}};
+	enum err_code code = repository_open(s->task->root, &a.repo, reterr);
+	if (code == OK)
+		code = prepare(s, options, &result, &a, reterr);
+	if (code == OK)
+		code = options->branch ? apply_to_branch(&a, options->branch, &result, reterr)
+				       : apply_to_tree(&a, &result, reterr);
+	repository_release(&a.repo);
+	if (code == OK)
+		*ret_result = result;
+	else
+		arena_release(&result.arena);
+	return code;
+}
+
+void apply_result_release(struct apply_result *r)
+{
+	arena_release(&r->arena);
+	*r = (struct apply_result){0};
+}

@@ -1,0 +1,25 @@
+/* Shared by the files of report/. */
+#ifndef INFRARSI_REPORT_REPORT_INT_H
+#define INFRARSI_REPORT_REPORT_INT_H
+
+#include "report/report.h"
+
+struct bill { /* how a campaign's trials ended, and what everything cost in device-seconds */
+	int by_status[N_TRIAL_STATUSES];
+	int rejected; /* trials that were not valid, and refusals */
+	double total_s;
+};
+void bill_of(const struct state *s, struct bill *ret_bill);
+
+/* The delivered duel, or NULL: the reference stays. */
+const struct duel *delivered_duel(const struct state *s);
+const struct trial *trial_numbered(const struct state *s, int number);
+/* What a trial changed, relative to the trial it was derived from. */
+void describe_change(const struct state *s, const struct trial *t, struct strbuf *text);
+/* "13 pass, 3 n/a" */
+void count_items(const struct verdict *v, struct strbuf *text);
+/* How long the sped-up training has to run until the time it saved equals what the campaign cost; NAN without
+ * a delivery. */
+double payback_s(const struct state *s);
+
+#endif

@@ -1,0 +1,41 @@
+/* The readers of the init stage: the input is a Makefile when it begins with 'm', else a C file. */
+#include "base/base.h"
+
+#include <string.h>
+
+#include "campaign/c_tokens.h"
+#include "campaign/init_int.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_makefile(struct repo *repo, const char *text)
+{
+	struct make_facts facts;
+	inspect_make_text(repo, "Makefile", text, &facts);
+	for (size_t i = 0; i < facts.n_variables; i++)
+		make_expand(&facts, facts.variables[i].value, "train");
+}
+
+static void read_source(struct arena *arena, const char *text, size_t length)
+{
+	struct c_tokens tokens;
+	struct c_file file = {.path = "train.c", .tokens = &tokens};
+	struct c_facts facts = {.arena = arena, .files = &file, .n_files = 1};
+	c_tokenise(arena, text, length, &tokens);
+	facts.index = c_index_build(&facts);
+	c_find_options(&facts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena arena = ARENA_INIT;
+	const char *files[] = {"Makefile", "train.c"};
+	struct repo repo = {
+		.arena = &arena, .dir = "/nonexistent", .files = files, .n_files = ARRAY_LEN(files)};
+	if (size > 0 && data[0] == 'm')
+		read_makefile(&repo, arena_strndup(&arena, (const char *)data + 1, size - 1));
+	else if (size > 0)
+		read_source(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1), size - 1);
+	arena_release(&arena);
+	return 0;
+}

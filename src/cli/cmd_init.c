@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "campaign/init.h"
+#include "init/init.h"
 #include "cli/cli.h"
 
 struct init_values {

@@ -245,10 +245,11 @@ static enum err_code collect(struct verification *v, const struct parsed *parsed
 		return OK;
 	char **names = NULL;
 	size_t count = 0;
-	if (!path_is_dir(".infrarsi/receipts"))
+	if (path_is_dir(".infrarsi/receipts"))
+		TRY(glob_files(".infrarsi/receipts", "*.json", &names, &count, reterr));
+	if (count == 0)
 		return err_set(
 			reterr, ERR_NOT_FOUND, "no .infrarsi/receipts here; name the receipts to verify");
-	TRY(glob_files(".infrarsi/receipts", "*.json", &names, &count, reterr));
 	for (size_t i = 0; i < count; i++) {
 		CLEANUP(free_ptr) char *path = xasprintf(".infrarsi/receipts/%s", names[i]);
 		add_file(v, path, true);

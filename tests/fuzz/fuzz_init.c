@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 /* Hashing more than this takes long enough to ask first. */
 #define DATA_BYTES_MAX ((double)(1LL << 30))

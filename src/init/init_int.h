@@ -3,8 +3,8 @@
  * proposal). Everything lives in one arena. All text from the repository is untrusted: it is bounded when
  * read and quoted when written.
  */
-#ifndef INFRARSI_CAMPAIGN_INIT_INT_H
-#define INFRARSI_CAMPAIGN_INIT_INT_H
+#ifndef INFRARSI_INIT_INIT_INT_H
+#define INFRARSI_INIT_INIT_INT_H
 
 #include "base/base.h"
 #include "base/memory.h"
@@ -202,7 +202,7 @@ const struct c_table *c_find_table(const struct c_index *index, const char *name
 const struct c_function *c_find_function(const struct c_index *index, const char *name);
 /* The value that a name has before anything is parsed (".name = 4", "int name = 4;", "#define NAME 4"),
  * looked up in `prefer_file` first; NULL = not found. Symbols stay as written. */
-const struct c_initial *c_initial_value(
+const struct c_initial *c_index_initial_value(
 	const struct c_index *index, const char *name, const char *prefer_file);
 
 /* c_options.c: fills facts->options from the index and the tokens. */

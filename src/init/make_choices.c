@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 static size_t name_length(const char *p)
 {

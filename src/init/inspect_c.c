@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 
 static bool has_suffix(const char *path, const char *suffix)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 
 enum { REGION_TOKENS_MAX = 400, BODY_TOKENS_MAX = 2000, OCCURRENCES_MAX = 1024, ROWS_MAX = 1024 };
 

@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 #include "mech/native.h"
 
 static const char *tokens_of(struct arena *arena, const char *text)

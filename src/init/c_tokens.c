@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "campaign/c_tokens.h"
+#include "init/c_tokens.h"
 
 struct lexer {
 	struct arena *arena;

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "campaign/init.h"
-#include "campaign/init_int.h"
+#include "init/init.h"
+#include "init/init_int.h"
 #include "spec/lock.h"
 #include "spec/task.h"
 

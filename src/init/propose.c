@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 #include "mech/native.h"
 #include "spec/names.h"
 

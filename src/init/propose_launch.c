@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 #include "mech/native.h"
 
 struct launch {
@@ -370,7 +370,7 @@ static void find_seq_len(struct launch *l)
 	struct proposal *p = l->p;
 	for (size_t i = 0; i < ARRAY_LEN(names) && p->seq_len.value <= 0; i++) {
 		double value;
-		const struct c_initial *found = c_initial_value(l->c->index, names[i], NULL);
+		const struct c_initial *found = c_index_initial_value(l->c->index, names[i], NULL);
 		if (found && parse_number(found->value, &value) && value >= 1 && value < 1e9)
 			p->seq_len = (struct proposed_number){value,
 				arena_printf(p->arena, "%s, %s", names[i], place_text(p->arena, found->at))};

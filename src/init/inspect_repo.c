@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 void *init_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t element_size)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 #include "mech/native.h"
 
 static bool has_mechanism(const struct proposal *p, const char *mechanism)

@@ -3,8 +3,8 @@
  * adjacent strings become one, strings are decoded, a preprocessor directive is one token. Works on any
  * bytes; nothing is ever expanded or executed.
  */
-#ifndef INFRARSI_CAMPAIGN_C_TOKENS_H
-#define INFRARSI_CAMPAIGN_C_TOKENS_H
+#ifndef INFRARSI_INIT_C_TOKENS_H
+#define INFRARSI_INIT_C_TOKENS_H
 
 #include "base/base.h"
 

@@ -4,8 +4,8 @@
  * needs the network; never overwrites a task file. Re-running updates the lock only when asked to (accept),
  * after saying what changed.
  */
-#ifndef INFRARSI_CAMPAIGN_INIT_H
-#define INFRARSI_CAMPAIGN_INIT_H
+#ifndef INFRARSI_INIT_INIT_H
+#define INFRARSI_INIT_INIT_H
 
 #include "base/base.h"
 #include "base/memory.h"

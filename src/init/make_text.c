@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 enum { DEPTH_MAX = 16 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 
 enum { PARAMETER_TOKENS_MAX = 512 };
 
@@ -237,7 +237,7 @@ static const struct c_initial *best_initial(
 	return best;
 }
 
-const struct c_initial *c_initial_value(
+const struct c_initial *c_index_initial_value(
 	const struct c_index *index, const char *name, const char *prefer_file)
 {
 	const struct c_initial *found = NULL;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 struct writer {
 	struct proposal *p;

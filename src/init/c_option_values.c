@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "campaign/c_tokens.h"
-#include "campaign/init_int.h"
+#include "init/c_tokens.h"
+#include "init/init_int.h"
 
 bool c_is_option_word(const char *s)
 {
@@ -81,10 +81,10 @@ static const char *name_of_flag(struct arena *arena, const char *flag)
 static const struct c_initial *find_initial(const struct c_facts *facts, const struct c_option *o)
 {
 	const struct c_initial *found =
-		o->member ? c_initial_value(facts->index, o->member, o->at.file) : NULL;
+		o->member ? c_index_initial_value(facts->index, o->member, o->at.file) : NULL;
 	double number;
 	if (!found)
-		found = c_initial_value(facts->index, name_of_flag(facts->arena, o->flag), o->at.file);
+		found = c_index_initial_value(facts->index, name_of_flag(facts->arena, o->flag), o->at.file);
 	bool is_elsewhere = found && strcmp(found->at.file, o->at.file) != 0;
 	return is_elsewhere && o->n_values && parse_number(found->value, &number) ? NULL : found;
 }
@@ -114,7 +114,7 @@ static void settle_zeroed(struct c_facts *facts)
 		const struct c_option *o = &facts->options[i];
 		const struct c_initial *initial =
 			o->member && !o->value_is_assumed
-				? c_initial_value(facts->index, o->member, o->at.file)
+				? c_index_initial_value(facts->index, o->member, o->at.file)
 				: NULL;
 		if (initial && initial->rank == 0 && strcmp(initial->at.file, o->at.file) == 0)
 			at = initial->at;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 
 static bool has_suffix(const char *text, const char *suffix)
 {

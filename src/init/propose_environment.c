@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "campaign/init_int.h"
+#include "init/init_int.h"
 #include "mech/native.h"
 
 /* What the job's environment says today: NAME=value in front of the program, or in the Makefile. */

@@ -18,8 +18,10 @@
 
 /* Everything of one campaign below .infrarsi; `old` keeps earlier campaigns. */
 static const char *const campaign_folders[] = {"receipts", "logs", "patches", "work", "control"};
-static const char *const campaign_entries[] = {"ledger.db", "ledger.db-wal", "ledger.db-shm", "receipts",
-	"logs", "patches", "result.json", "pack.yaml", "REPORT.md"};
+/* The ledger last: as long as it is in place a move that was cut short is taken up again. Its log after it,
+ * for without the log it would lose entries. */
+static const char *const campaign_entries[] = {"receipts", "logs", "patches", "result.json", "pack.yaml",
+	"REPORT.md", "ledger.db", "ledger.db-wal", "ledger.db-shm"};
 
 static enum err_code make_folders(struct campaign *c, struct err *reterr)
 {
@@ -49,17 +51,57 @@ static enum err_code read_lock(struct campaign *c, struct err *reterr)
 	return code;
 }
 
+static enum err_code open_runner(struct campaign *c, struct err *reterr)
+{
+	if (!c->options.runner)
+		return process_runner_init(&c->runner, c->options.self_path, c->options.stop_fd, reterr);
+	c->runner = *c->options.runner;
+	return OK;
+}
+
+static bool has_keys(const struct campaign *c)
+{
+	return c->keys.has_hmac && c->keys.has_ed25519;
+}
+
 static enum err_code open_for_writing(struct campaign *c, struct err *reterr)
 {
 	TRY(read_lock(c, reterr));
-	TRY(process_runner_init(&c->runner, c->options.self_path, c->options.stop_fd, reterr));
-	if (!c->state.has_campaign)
+	TRY(open_runner(c, reterr));
+	if (c->unreadable.code != OK)
 		return OK;
+	if (!c->state.has_campaign)
+		return trial_reconcile(c, reterr);
 	TRY(receipt_keys_load(c->state.campaign_id, false, &c->keys, reterr));
 	snprintf(c->snapshot.commit, sizeof(c->snapshot.commit), "%s", c->state.commit);
 	snprintf(c->snapshot.tree, sizeof(c->snapshot.tree), "%s", c->state.tree);
 	snprintf(c->snapshot.prefix, sizeof(c->snapshot.prefix), "%s", c->state.prefix);
-	return trial_reconcile(c, reterr);
+	/* Without the keys no receipt can be told from a forged one: nothing is decided about them. */
+	return has_keys(c) ? trial_reconcile(c, reterr) : OK;
+}
+
+/* A ledger that does not go with the task is no dead end: a new campaign can be begun. */
+static enum err_code load_state(struct campaign *c, enum campaign_mode mode, struct err *reterr)
+{
+	struct err e = ERR_INIT;
+	enum err_code code = campaign_refresh(c, &e);
+	if (code == OK)
+		return OK;
+	if (code == ERR_INPUT)
+		code = err_set(&e, ERR_INPUT,
+			"%s\nnext: undo what changed in infrarsi.yaml since the campaign began, or leave the "
+			"campaign "
+			"behind with  infrarsi doctor --new",
+			e.message);
+	if (code != ERR_INPUT || mode == CAMPAIGN_READ) {
+		if (reterr)
+			*reterr = e;
+		return code;
+	}
+	c->unreadable = e;
+	TRY(state_load(&c->task, NULL, &c->state, reterr));
+	c->has_state = true;
+	return OK;
 }
 
 enum err_code campaign_open(const char *task_path, enum campaign_mode mode,
@@ -75,7 +117,7 @@ enum err_code campaign_open(const char *task_path, enum campaign_mode mode,
 	if (mode == CAMPAIGN_WRITE)
 		TRY_GOTO(make_folders(c, reterr), fail);
 	TRY_GOTO(open_ledger(c, mode, reterr), fail);
-	TRY_GOTO(campaign_refresh(c, reterr), fail);
+	TRY_GOTO(load_state(c, mode, reterr), fail);
 	if (mode == CAMPAIGN_WRITE)
 		TRY_GOTO(open_for_writing(c, reterr), fail);
 	return OK;
@@ -88,7 +130,7 @@ void campaign_close(struct campaign *c)
 {
 	if (c->has_state)
 		state_release(&c->state);
-	if (c->runner.ops)
+	if (c->runner.ops && !c->options.runner)
 		runner_release(&c->runner);
 	receipt_keys_wipe(&c->keys);
 	ledger_close(c->ledger);
@@ -136,18 +178,29 @@ void campaign_report_progress(struct campaign *c, struct progress *p)
 	c->options.progress(c->options.progress_context, p);
 }
 
+/* A folder that a move which was cut short had moved already stands there again, empty. */
+static enum err_code move_entry(const char *from, const char *to, struct err *reterr)
+{
+	if (rename(from, to) == 0 || errno == ENOENT)
+		return OK;
+	if ((errno == ENOTEMPTY || errno == EEXIST) && rmdir(from) == 0)
+		return OK;
+	return err_errno(reterr, "cannot move %s to %s", from, to);
+}
+
 /* The ledger is closed meanwhile; everything is moved before a new one begins, so that a campaign is one
  * folder. */
-static enum err_code archive_old(struct campaign *c, struct err *reterr)
+static enum err_code archive_old(struct campaign *c, const char *new_id, struct err *reterr)
 {
-	CLEANUP(free_ptr) char *target = xasprintf("%s/old/%s", c->dir, c->state.campaign_id);
+	CLEANUP(free_ptr)
+	char *target = c->state.has_campaign ? xasprintf("%s/old/%s", c->dir, c->state.campaign_id)
+					     : xasprintf("%s/old/before-%s", c->dir, new_id);
 	TRY(make_dirs(target, 0755, reterr));
 	ledger_close(take_ptr(c->ledger));
 	for (size_t i = 0; i < ARRAY_LEN(campaign_entries); i++) {
 		CLEANUP(free_ptr) char *from = xasprintf("%s/%s", c->dir, campaign_entries[i]);
 		CLEANUP(free_ptr) char *to = xasprintf("%s/%s", target, campaign_entries[i]);
-		if (rename(from, to) != 0 && errno != ENOENT)
-			return err_errno(reterr, "cannot move %s to %s", from, to);
+		TRY(move_entry(from, to, reterr));
 	}
 	TRY(make_folders(c, reterr));
 	return open_ledger(c, CAMPAIGN_WRITE, reterr);
@@ -177,18 +230,23 @@ enum err_code campaign_begin(
 {
 	unsigned char bytes[8];
 	char id[2 * sizeof(bytes) + 1];
-	if (c->state.has_campaign)
-		TRY(archive_old(c, reterr));
+	struct snapshot snapshot;
 	random_bytes(bytes, sizeof(bytes));
 	hex_encode(bytes, sizeof(bytes), id);
-	TRY(snapshot_take(c->task.root, id, &c->snapshot, reterr));
+	/* First what may fail, so that an old campaign is left behind only for a new one. */
+	TRY(snapshot_take(c->task.root, id, &snapshot, reterr));
 	receipt_keys_wipe(&c->keys);
 	TRY(receipt_keys_load(id, true, &c->keys, reterr));
+	if (c->state.has_campaign || c->unreadable.code != OK)
+		TRY(archive_old(c, id, reterr));
+	c->snapshot = snapshot;
 	/* 53 bits: a seed that every JSON reader keeps exactly. */
 	uint64_t used = (seed ? seed : sha256_u64(id, strlen(id))) & ((UINT64_C(1) << 53) - 1);
 	TRY(campaign_append(
 		c, ENTRY_CAMPAIGN, 0, NULL, campaign_body(c, id, used, environment_json), NULL, reterr));
-	return campaign_refresh(c, reterr);
+	TRY(campaign_refresh(c, reterr));
+	c->unreadable = (struct err)ERR_INIT;
+	return OK;
 }
 
 enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr)
@@ -208,7 +266,20 @@ enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr)
 
 enum err_code campaign_check_contract(const struct campaign *c, struct err *reterr)
 {
+	if (c->unreadable.code != OK) {
+		if (reterr)
+			*reterr = c->unreadable;
+		return c->unreadable.code;
+	}
 	TRY(campaign_check_lock(c, reterr));
+	if (c->state.has_campaign && !has_keys(c))
+		return err_set(reterr, ERR_STATE,
+			"the signing keys of campaign %s are not in $XDG_STATE_HOME/infrarsi/keys (by "
+			"default "
+			"~/.local/state/infrarsi/keys), so its receipts can be neither checked nor "
+			"continued; next: "
+			"bring the keys back, or begin anew with  infrarsi doctor --new",
+			c->state.campaign_id);
 	if (c->state.has_campaign && strcmp(c->state.contract_digest, c->lock.contract_digest) != 0)
 		return err_set(reterr, ERR_CONTRACT,
 			"the contract changed since this campaign began; next: infrarsi doctor --new");

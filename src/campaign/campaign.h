@@ -9,7 +9,7 @@
  *
  * Opening for writing reconciles receipts and ledger: an execution whose receipt was written counts once, one
  * that has none is recorded as interrupted with the cost it had. After every ledger entry call
- * campaign_refresh().
+ * campaign_refresh(); pointers into the old state are then dangling.
  */
 #ifndef INFRARSI_CAMPAIGN_CAMPAIGN_H
 #define INFRARSI_CAMPAIGN_CAMPAIGN_H
@@ -57,6 +57,8 @@ struct campaign_options {
 	const char *self_path; /* this binary */
 	const char *hook_dir;  /* folder of the hooks; given to jobs as INFRARSI_HOOK_DIR */
 	enum sandbox_mode sandbox;
+	const struct runner
+		*runner; /* NULL = jobs are processes; else this one, borrowed (tests, simulation) */
 };
 
 struct campaign {
@@ -71,6 +73,9 @@ struct campaign {
 	struct snapshot snapshot;
 	struct state state;
 	bool has_state;
+	/* Why the ledger cannot be read with this task (a knob that it names is gone, ...); code OK = it can.
+	 * The state is then that of no campaign: all that is possible is to begin a new one. */
+	struct err unreadable;
 	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */
 };
 
@@ -84,7 +89,8 @@ enum err_code campaign_begin(
 	struct campaign *c, uint64_t seed, const char *environment_json, struct err *reterr) MUST_CHECK;
 /* ERR_CONTRACT when the task's contract or a frozen file is not what `init` locked. */
 enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr) MUST_CHECK;
-/* The same, and also when the campaign began under another contract. */
+/* The same, and also when the campaign began under another contract. ERR_STATE when its signing keys are
+ * gone, and what campaign.unreadable says. */
 enum err_code campaign_check_contract(const struct campaign *c, struct err *reterr) MUST_CHECK;
 /* Appends an entry; the body is consumed (free). */
 enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature,

@@ -73,18 +73,29 @@ static enum err_code measure_references(struct campaign *c, int wanted, struct e
 	return OK;
 }
 
+static bool is_stale(const struct campaign *c)
+{
+	return c->state.has_campaign && strcmp(c->state.contract_digest, c->lock.contract_digest) != 0;
+}
+
+static bool begins_anew(const struct campaign *c, const struct doctor_options *options)
+{
+	return !c->state.has_campaign || options->start_over || is_stale(c);
+}
+
 static enum err_code begin_if_needed(struct campaign *c, const struct doctor_options *options,
 	const struct doctor_result *result, struct err *reterr)
 {
 	const struct state *s = &c->state;
-	bool stale = s->has_campaign && strcmp(s->contract_digest, c->lock.contract_digest) != 0;
-	if (stale && s->n_trials && !options->start_over)
+	if (c->unreadable.code != OK && !options->start_over)
+		return campaign_check_contract(c, reterr);
+	if (is_stale(c) && s->n_trials && !options->start_over)
 		return err_set(reterr, ERR_CONTRACT,
 			"the contract changed since this campaign began; its %d trials would not compare; "
 			"next: "
 			"infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
 			s->n_counted);
-	if (s->has_campaign && !options->start_over && !stale)
+	if (!begins_anew(c, options))
 		return OK;
 	CLEANUP(strbuf_release) struct strbuf environment = STRBUF_INIT;
 	machine_to_json(&result->machine, result->has_probe ? &result->probe : NULL, &environment);
@@ -153,7 +164,7 @@ enum err_code doctor_run(struct campaign *c, const struct doctor_options *option
 	int wanted = MAX_OF(options->runs ? options->runs : DEFAULT_RUNS, FEWEST_RUNS);
 	TRY(campaign_check_lock(c, reterr));
 	TRY(machine_read(&result.machine, reterr));
-	if (!c->state.has_campaign || options->start_over) {
+	if (begins_anew(c, options)) {
 		struct progress p = {.kind = PROGRESS_STAGE, .text = "probing the machine"};
 		campaign_report_progress(c, &p);
 		TRY(machine_probe_run(probe_budget_s, &result.probe, reterr));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "campaign/narrow.h"
 
 static enum err_code unknown_value(
@@ -13,6 +14,17 @@ static enum err_code unknown_value(
 		strbuf_addf(&values, "%s%s", i ? ", " : "", knob->settings[i].text);
 	return err_set(reterr, ERR_INPUT, "'%s': knob %s has no value '%s'; expected one of: %s", argument,
 		knob->name, value, values.buf);
+}
+
+static enum err_code unknown_knob(const struct task *task, const char *name, const char *argument,
+	struct arena *arena, struct err *reterr)
+{
+	const char **names = arena_array(arena, task->n_knobs, sizeof(char *));
+	for (size_t i = 0; i < task->n_knobs; i++)
+		names[i] = task->knobs[i].name;
+	const char *close = closest_name(name, names, task->n_knobs);
+	return err_set(reterr, ERR_INPUT, "'%s': the task has no knob '%s'%s%s%s", argument, name,
+		close ? " (did you mean '" : "", close ? close : "", close ? "'?)" : "");
 }
 
 /* One "knob=value" of `length` bytes. */
@@ -26,7 +38,7 @@ static enum err_code parse_pair(const struct task *task, const char *text, size_
 	const char *name = arena_strndup(arena, pair, (size_t)(equals - pair));
 	const struct knob *knob = task_find_knob(task, name);
 	if (!knob)
-		return err_set(reterr, ERR_INPUT, "'%s': the task has no knob '%s'", pair, name);
+		return unknown_knob(task, name, pair, arena, reterr);
 	for (size_t i = 0; i < knob->n_settings; i++)
 		if (strcmp(knob->settings[i].text, equals + 1) == 0) {
 			*ret_knob = (size_t)(knob - task->knobs);

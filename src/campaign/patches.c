@@ -46,13 +46,16 @@ static bool is_refused(const struct state *s, const char *name, const char *reas
 static enum err_code refuse(struct campaign *c, const char *name, const char *digest, const char *by,
 	const char *reason, struct err *reterr)
 {
-	if (is_refused(&c->state, name, reason))
-		return OK;
 	json_t *body = json_object();
 	json_object_set_new(body, "name", json_from_text(name));
 	json_object_set_new(body, "patch", json_from_text(digest));
 	json_object_set_new(body, "by", json_string(by));
 	json_object_set_new(body, "reason", json_from_text(reason));
+	/* Compared as recorded: text that is no UTF-8 is escaped there. */
+	if (is_refused(&c->state, json_text_of(body, "name"), json_text_of(body, "reason"))) {
+		json_decref(body);
+		return OK;
+	}
 	TRY(campaign_append(c, ENTRY_REJECTED, 0, NULL, json_dump_take(body), NULL, reterr));
 	TRY(campaign_refresh(c, reterr));
 	struct progress p = {
@@ -116,7 +119,8 @@ static enum err_code propose(struct campaign *c, const struct patch_pool *pool, 
 	json_object_set_new(body, "conflicts", conflicts_to_json(pool, index));
 	json_object_set_new(body, "audit", json_string(report->review ? "review" : "clean"));
 	json_object_set_new(body, "findings", findings_to_json(report));
-	return campaign_append(c, ENTRY_PROPOSAL, 0, NULL, json_dump_take(body), NULL, reterr);
+	TRY(campaign_append(c, ENTRY_PROPOSAL, 0, NULL, json_dump_take(body), NULL, reterr));
+	return campaign_refresh(c, reterr); /* another folder may hold the same patch */
 }
 
 /* The first finding that blocks, as one line. */
@@ -135,9 +139,20 @@ static enum err_code take_patch(
 	const struct patch *patch = &pool->patches[index];
 	if (is_known(&c->state, patch->digest))
 		return OK;
+	const struct string_list *menu = &c->task.contract.precision;
+	struct audit_terms terms = {.precision = menu->items, .n_precision = menu->count};
 	struct audit_report report = {0};
-	TRY(audit_diff(patch->diff, strlen(patch->diff), read_from_snapshot, c, &report, reterr));
-	enum err_code code;
+	struct err e = ERR_INIT;
+	enum err_code code =
+		audit_diff_with(&terms, patch->diff, strlen(patch->diff), read_from_snapshot, c, &report, &e);
+	/* What cannot be read to its end is not let through. */
+	if (code == ERR_INPUT || code == ERR_LIMIT)
+		return refuse(c, patch->name, patch->digest, "audit", e.message, reterr);
+	if (code != OK) {
+		if (reterr)
+			*reterr = e;
+		return code;
+	}
 	if (report.blocked) {
 		CLEANUP(strbuf_release) struct strbuf reason = STRBUF_INIT;
 		blocking_reason(&report, &reason);
@@ -168,5 +183,5 @@ enum err_code patches_gather(struct campaign *c, struct err *reterr)
 	for (size_t i = 0; i < c->task.n_proposers; i++)
 		if (c->task.proposers[i].kind == PROPOSE_PATCHES)
 			TRY(gather_folder(c, c->task.proposers[i].dir, reterr));
-	return campaign_refresh(c, reterr);
+	return OK;
 }

@@ -60,7 +60,11 @@ static enum err_code execute_side(struct campaign *c, const struct promotion_ste
 	duel = &c->state.duels[step->finalist - 1];
 	const struct execution *run = step->is_candidate_side ? &duel->candidate_runs[step->pair]
 							      : &duel->reference_runs[step->pair];
-	struct progress p = {.kind = PROGRESS_DUEL, .duel = duel, .execution = run};
+	/* A reference run without a usable time is no side of the pair: it is run again. */
+	struct progress p = {.kind = run->receipt_path ? PROGRESS_DUEL : PROGRESS_NOTE,
+		.text = "this reference run gave no usable time",
+		.duel = duel,
+		.execution = run};
 	campaign_report_progress(c, &p);
 	return OK;
 }
@@ -146,12 +150,12 @@ enum err_code promote_run(struct campaign *c, struct err *reterr)
 {
 	for (;;) {
 		struct promotion_step step;
-		if (campaign_stop_wanted(c))
-			return err_set(reterr, ERR_INTERRUPTED,
-				"stopped during promotion; go on with  infrarsi run");
 		TRY(promotion_next(&c->state, &step, reterr));
 		if (step.kind == PROMOTION_OVER)
 			return OK;
+		if (campaign_stop_wanted(c))
+			return err_set(reterr, ERR_INTERRUPTED,
+				"stopped during promotion; go on with  infrarsi run");
 		TRY(carry_out(c, &step, reterr));
 		TRY(campaign_refresh(c, reterr));
 	}

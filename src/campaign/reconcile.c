@@ -88,6 +88,7 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 	char log[64];
 	snprintf(log, sizeof(log), "logs/%04lld.log", (long long)r->seq);
 	struct execution_record record = {.receipt = r,
+		.eval_value = NAN,
 		.verdict = &verdict,
 		.receipt_path = relative,
 		.log_path = log,
@@ -110,7 +111,10 @@ static enum err_code close_started(struct campaign *c, const struct open_executi
 	enum seal_state seal;
 	struct err ignored = ERR_INIT;
 	if (receipt_read(path, &c->keys, &receipt, &seal, &ignored) == OK) {
-		bool is_ours = strcmp(receipt.nonce, json_text_of(started, "nonce")) == 0;
+		/* The job knows its nonce; it does not know the campaign's key. */
+		bool is_ours = seal == SEAL_HMAC_AND_ED25519 &&
+			       strcmp(receipt.campaign, c->state.campaign_id) == 0 && receipt.seq == seq &&
+			       strcmp(receipt.nonce, json_text_of(started, "nonce")) == 0;
 		enum err_code code = is_ours ? adopt_receipt(c, relative, &receipt, started, reterr) : OK;
 		receipt_release(&receipt);
 		if (is_ours)

@@ -107,9 +107,11 @@ static double measured_best_ln(const struct state *s)
 static double eta_s(const struct search *run)
 {
 	const struct state *s = &run->c->state;
-	return s->n_counted
-		       ? (s->cost.search_s + s->cost.build_s) / s->n_counted * (run->budget - s->n_counted)
-		       : NAN;
+	const struct launch *launch = &run->c->task.launch;
+	double devices = (double)launch->nodes * launch->devices_per_node;
+	return s->n_counted ? (s->cost.search_s / devices + s->cost.build_s) / s->n_counted *
+				      (run->budget - s->n_counted)
+			    : NAN;
 }
 
 static void report_trial(struct search *run, int number)
@@ -157,26 +159,26 @@ static enum err_code run_trial(
 	return code;
 }
 
+/* *ret_which: a line about it, NULL for the number of trials. */
 static bool budget_is_used(const struct search *run, const char **ret_which)
 {
 	const struct budget *budget = &run->c->task.budget;
 	const struct state *s = &run->c->state;
 	if (s->n_counted >= run->budget)
-		*ret_which = "trials";
+		*ret_which = NULL; /* the ordinary end */
 	else if (budget->device_hours > 0 && s->cost.search_s >= 3600 * budget->device_hours)
-		*ret_which = "device-hours";
+		*ret_which = "the budget of device-hours is used";
 	else if (budget->wall_s > 0 && clock_now_s() - run->c->opened_s >= budget->wall_s)
-		*ret_which = "wall time";
+		*ret_which = "the budget of wall time is used";
 	else
 		return false;
 	return true;
 }
 
-static enum err_code note(struct campaign *c, const char *text)
+static void note(struct campaign *c, const char *text)
 {
 	struct progress p = {.kind = PROGRESS_NOTE, .text = text};
 	campaign_report_progress(c, &p);
-	return OK;
 }
 
 static enum err_code search_step(struct search *run, bool *ret_more, struct err *reterr)
@@ -187,11 +189,16 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 	*ret_more = false;
 	if (campaign_stop_wanted(run->c))
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
-	if (budget_is_used(run, &which))
-		return strcmp(which, "trials") == 0 ? OK : note(run->c, which);
+	if (budget_is_used(run, &which)) {
+		if (which)
+			note(run->c, which);
+		return OK;
+	}
 	TRY(decide(run, &decision_id, reterr));
-	if (!decision_id)
-		return note(run->c, "every legal candidate has been tried");
+	if (!decision_id) {
+		note(run->c, "every legal candidate has been tried");
+		return OK;
+	}
 	TRY(run_trial(run, decision_id, &end, reterr));
 	if (end == EXECUTE_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");

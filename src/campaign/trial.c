@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "campaign/checks.h"
 #include "campaign/trial_int.h"
 
 /* Limits that the task does not state. */
@@ -31,7 +32,7 @@ static bool on_progress(void *context, const struct run_line *line)
 	struct event event;
 	if (line && event_parse(line->text, line->length, &event, NULL) == OK) {
 		if (event.kind != EVENT_UPDATE || event.rank != 0)
-			return true;
+			return !campaign_stop_wanted(run->c);
 		run->update = event.update;
 	}
 	struct progress p = {.kind = PROGRESS_UPDATE,
@@ -42,7 +43,7 @@ static bool on_progress(void *context, const struct run_line *line)
 		.best_ln = NAN,
 		.eta_s = NAN};
 	campaign_report_progress(run->c, &p);
-	return true;
+	return !campaign_stop_wanted(run->c);
 }
 
 static json_t *started_json(const struct preparation *p)
@@ -59,10 +60,12 @@ static json_t *started_json(const struct preparation *p)
 }
 
 static enum err_code append_released(struct campaign *c, enum entry_kind kind, int trial,
-	const char *signature, const json_t *started, double device_s, const char *reason, struct err *reterr)
+	const char *signature, const json_t *started, double device_s, double build_s, const char *reason,
+	struct err *reterr)
 {
-	json_t *body = started ? json_deep_copy(started) : json_object();
-	json_object_set_new(body, "device_s", json_from_number(device_s));
+	json_t *body = json_deep_copy(started);
+	json_object_set_new(body, "device_s", json_real(device_s));
+	json_object_set_new(body, "build_s", json_real(build_s));
 	json_object_set_new(body, "reason", json_from_text(reason));
 	return campaign_append(c, kind, trial, signature, json_dump_take(body), NULL, reterr);
 }
@@ -123,23 +126,43 @@ static enum err_code launch(struct campaign *c, const struct preparation *p, con
 	return runner_run(&c->runner, &request, on_progress, running, ret_outcome, reterr);
 }
 
+struct attempt {
+	struct campaign *c;
+	struct preparation *p;
+	struct reference_set *refs;
+	struct receipt *receipt;
+	struct running *running;
+	bool stopped;
+	bool sealed;       /* the receipt exists: from here on the execution counts */
+	double eval_value; /* NAN = no evaluation */
+	double checks_s;   /* device-seconds of the conditional checks */
+	double device_s;   /* spent, for an attempt that leaves no receipt */
+	double build_s;    /* wall seconds of a build that was not cached */
+};
+
 /* Judges the receipt and writes it down: receipt first, then the ledger row. */
-static enum err_code conclude(struct campaign *c, const struct preparation *p,
-	const struct reference_set *refs, struct receipt *r, double build_s, struct err *reterr)
+static enum err_code conclude(struct attempt *a, struct err *reterr)
 {
+	struct campaign *c = a->c;
+	const struct preparation *p = a->p;
+	const struct reference_set *refs = a->refs;
+	struct receipt *r = a->receipt;
 	const struct receipt *self = r;
 	const struct receipt *const *against = refs->n ? refs->valid : &self;
 	struct verdict verdict;
 	struct window_stats stats;
-	TRY(receipt_seal(r, &c->keys, p->receipt_path, reterr));
 	TRY(verify_receipt(r, against, refs->n ? refs->n : 1, p->request->duel, &verdict, reterr));
+	TRY(receipt_seal(r, &c->keys, p->receipt_path, reterr));
+	a->sealed = true;
 	receipt_window(r, &stats);
 	struct execution_record record = {.receipt = r,
 		.verdict = &verdict,
 		.receipt_path = p->receipt_relative,
 		.log_path = p->log_relative,
 		.stats = &stats,
-		.build_s = build_s,
+		.build_s = a->build_s,
+		.checks_s = a->checks_s,
+		.eval_value = a->eval_value,
 		.finalist = p->request->finalist,
 		.pair = p->request->pair,
 		.is_candidate_side = p->request->is_candidate_side};
@@ -148,15 +171,50 @@ static enum err_code conclude(struct campaign *c, const struct preparation *p,
 	return campaign_refresh(c, reterr);
 }
 
-struct attempt {
-	struct campaign *c;
-	struct preparation *p;
-	struct reference_set *refs;
-	struct receipt *receipt;
-	struct running *running;
-	bool stopped;
-	double device_s; /* spent, for an attempt that leaves no receipt */
-};
+/* A fresh copy of the unpatched reference, in which the evaluation judges the run's checkpoint: the
+ * candidate's own code has no say in it. */
+static enum err_code reference_workspace(
+	struct attempt *a, const char *work, const char *name, char ret_dir[4096], struct err *reterr)
+{
+	struct candidate reference = CANDIDATE_INIT;
+	struct preparation p;
+	struct build_result built = {0};
+	candidate_reference(&reference, &a->c->state.space);
+	struct execute_request request = {.role = a->p->request->role, .candidate = &reference, .label = ""};
+	enum err_code code = preparation_init(a->c, &request, &p, reterr);
+	if (code == OK) {
+		code = build(a->c, &p, a->running, &built, reterr);
+		preparation_release(&p);
+	}
+	candidate_release(&reference);
+	TRY(code);
+	if (!built.ok)
+		return err_set(reterr, ERR_FAILED,
+			"the reference, which built before, does not build now: %s", built.log);
+	return workspace_trial(&built, work, name, ret_dir, reterr);
+}
+
+/* The conditional checks, after a run that ended well; after any other they stay unchecked. */
+static enum err_code run_checks(
+	struct attempt *a, const char *work, const char *trial_dir, struct err *reterr)
+{
+	struct receipt *r = a->receipt;
+	struct checks_request request = {.run_dir = trial_dir, .work_dir = a->p->control_dir};
+	char reference_dir[4096];
+	CLEANUP(free_ptr) char *name = xasprintf("%04lld-eval", (long long)a->p->seq);
+	if (r->failure != FAILURE_NONE || r->exit_status != 0)
+		return OK;
+	if (checks_want_reference(a->c)) {
+		TRY(reference_workspace(a, work, name, reference_dir, reterr));
+		request.reference_dir = reference_dir;
+	}
+	enum err_code code =
+		checks_run(a->c, a->p, &request, r, &a->eval_value, &a->checks_s, &a->stopped, reterr);
+	enum err_code removed =
+		request.reference_dir ? workspace_trial_remove(work, name, code == OK ? reterr : NULL) : OK;
+	a->device_s += a->checks_s;
+	return code != OK ? code : removed;
+}
 
 static enum err_code run_built(struct attempt *a, const struct build_result *built, struct err *reterr)
 {
@@ -166,12 +224,16 @@ static enum err_code run_built(struct attempt *a, const struct build_result *bui
 	char trial_dir[4096];
 	struct run_outcome outcome = {0};
 	TRY(workspace_trial(built, work, name, trial_dir, reterr));
+	double begun_s = clock_now_s();
 	enum err_code code = launch(c, a->p, trial_dir, a->running, &outcome, reterr);
+	a->device_s = (clock_now_s() - begun_s) * a->receipt->device_count;
 	if (code == OK) {
 		a->device_s = (outcome.end_s - outcome.spawn_s) * a->receipt->device_count;
 		a->stopped = outcome.end == RUN_STOPPED;
 		if (!a->stopped)
 			code = receipt_fill_after(c, a->p, &outcome, trial_dir, a->receipt, reterr);
+		if (code == OK && !a->stopped)
+			code = run_checks(a, work, trial_dir, reterr);
 	}
 	run_outcome_release(&outcome);
 	/* The folder has served: nothing in it may reach another trial. */
@@ -184,7 +246,10 @@ static enum err_code attempt_run(struct attempt *a, struct err *reterr)
 	struct campaign *c = a->c;
 	struct build_result built = {0};
 	TRY(receipt_fill_before(c, a->p, a->refs, a->receipt, reterr));
-	TRY(build(c, a->p, a->running, &built, reterr));
+	double begun_s = clock_now_s();
+	enum err_code code = build(c, a->p, a->running, &built, reterr);
+	a->build_s = code != OK ? clock_now_s() - begun_s : built.cached ? 0 : built.seconds;
+	TRY(code);
 	if (campaign_stop_wanted(c)) {
 		a->stopped = true;
 		return OK;
@@ -195,7 +260,7 @@ static enum err_code attempt_run(struct attempt *a, struct err *reterr)
 		TRY(receipt_fill_build_failure(a->p, &built, a->receipt, reterr));
 	if (a->stopped)
 		return OK;
-	return conclude(c, a->p, a->refs, a->receipt, built.cached ? 0 : built.seconds, reterr);
+	return conclude(a, reterr);
 }
 
 static enum err_code release_attempt(struct attempt *a, enum entry_kind kind, const json_t *started,
@@ -203,8 +268,8 @@ static enum err_code release_attempt(struct attempt *a, enum entry_kind kind, co
 {
 	char signature[65];
 	candidate_signature(a->p->request->candidate, &a->c->state.space, signature);
-	TRY(append_released(
-		a->c, kind, a->p->request->trial, signature, started, a->device_s, reason, reterr));
+	TRY(append_released(a->c, kind, a->p->request->trial, signature, started, a->device_s, a->build_s,
+		reason, reterr));
 	return campaign_refresh(a->c, reterr);
 }
 
@@ -220,6 +285,12 @@ static enum err_code attempt_all(struct attempt *a, enum execute_end *ret_end, s
 	if (code == OK && !a->stopped) {
 		*ret_end = EXECUTE_FINISHED;
 		return OK;
+	}
+	if (a->sealed) {
+		/* The ledger failed behind the receipt. Opening the campaign again adds the entry. */
+		if (reterr)
+			*reterr = fault;
+		return code;
 	}
 	if (code == OK || code == ERR_INTERRUPTED) {
 		*ret_end = EXECUTE_INTERRUPTED;
@@ -244,7 +315,8 @@ enum err_code trial_execute(struct campaign *c, const struct execute_request *re
 	TRY(preparation_init(c, request, &p, reterr));
 	receipt_init(&receipt);
 	enum err_code code = reference_set_load(c, &refs, reterr);
-	struct attempt attempt = {.c = c, .p = &p, .refs = &refs, .receipt = &receipt, .running = &running};
+	struct attempt attempt = {
+		.c = c, .p = &p, .refs = &refs, .receipt = &receipt, .running = &running, .eval_value = NAN};
 	if (code == OK)
 		code = attempt_all(&attempt, ret_end, reterr);
 	reference_set_release(&refs);

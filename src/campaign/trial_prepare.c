@@ -114,7 +114,7 @@ static void patch_stack(struct campaign *c, struct preparation *p)
 		if (p->request->candidate->setting[c->task.n_knobs + i] == 0)
 			continue;
 		p->diff_paths[n] = arena_printf(&p->arena, "%s/%s", c->dir, c->state.patch_paths[i]);
-		p->diff_digests[n++] = space->patches[i].digest;
+		p->diff_digests[n++] = arena_strdup(&p->arena, space->patches[i].digest);
 	}
 }
 
@@ -136,12 +136,13 @@ static void hidden_paths(struct campaign *c, struct preparation *p)
 	const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	size_t n = 0;
 	p->hidden = arena_array(&p->arena, 8, sizeof(char *));
-	p->hidden[n++] = arena_printf(&p->arena, "%s/ledger.db", c->dir);
-	p->hidden[n++] = arena_printf(&p->arena, "%s/receipts", c->dir);
+	static const char *const records[] = {"ledger.db", "ledger.db-wal", "receipts", "old"};
+	for (size_t i = 0; i < ARRAY_LEN(records); i++)
+		p->hidden[n++] = arena_printf(&p->arena, "%s/%s", c->dir, records[i]);
 	const char *git_dir = git_folder(c, &p->arena);
 	if (git_dir)
 		p->hidden[n++] = git_dir;
-	if (state_home && *state_home)
+	if (state_home && *state_home == '/') /* a relative one is ignored, as where the keys are made */
 		p->hidden[n++] = arena_printf(&p->arena, "%s/infrarsi/keys", state_home);
 	else if (home)
 		p->hidden[n++] = arena_printf(&p->arena, "%s/.local/state/infrarsi/keys", home);
@@ -218,6 +219,8 @@ enum err_code trial_describe(
 {
 	struct execute_request request = {.role = ROLE_SEARCH, .candidate = candidate, .label = ""};
 	struct preparation p;
+	if (c->unreadable.code != OK)
+		return campaign_check_contract(c, reterr);
 	TRY(preparation_init(c, &request, &p, reterr));
 	strbuf_addstr(text, "candidate ");
 	candidate_describe(candidate, NULL, &c->state.space, text);

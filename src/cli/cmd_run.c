@@ -10,6 +10,7 @@
 #include "campaign/trial.h"
 #include "cli/cli.h"
 #include "report/report.h"
+#include "search/search.h"
 
 struct run_values {
 	int trials;
@@ -115,6 +116,27 @@ static void print_result(const struct campaign *c, const struct parsed *parsed, 
 	cli_print(&text);
 }
 
+static enum err_code check_strategy(const char *name, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT;
+	size_t n;
+	const struct strategy *list = strategy_list(&n);
+	if (!name || strategy_find(name))
+		return OK;
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(&names, "%s%s", i ? ", " : "", list[i].name);
+	return err_set(reterr, ERR_INPUT, "--strategy: expected one of: %s; got '%s'", names.buf, name);
+}
+
+/* Before anything is recorded: a mistyped option costs nothing. */
+static enum err_code check_arguments(struct campaign *c, const struct run_values *v, struct err *reterr)
+{
+	struct narrowing narrowing;
+	TRY(check_strategy(v->strategy, reterr));
+	return narrowing_parse(&c->task, v->fixed.items, v->fixed.count, v->starts.items, v->starts.count,
+		&c->arena, &narrowing, reterr);
+}
+
 static enum err_code search(struct campaign *c, const struct run_values *v, struct err *reterr)
 {
 	struct run_options options = {.trials = v->trials,
@@ -125,6 +147,7 @@ static enum err_code search(struct campaign *c, const struct run_values *v, stru
 		.starts = v->starts.items,
 		.n_starts = v->starts.count,
 		.accept_noise = v->accept_noise};
+	TRY(check_arguments(c, v, reterr));
 	TRY(search_run(c, &options, reterr));
 	return report_write(&c->state, c->dir, reterr);
 }

@@ -239,8 +239,12 @@ static enum err_code collect(struct verification *v, const struct parsed *parsed
 	v->has_trusted_key = values->key != NULL;
 	if (values->key && !hex_decode(values->key, v->trusted_key, sizeof(v->trusted_key)))
 		return err_set(reterr, ERR_INPUT, "--key: expected 64 lower-case hex digits");
-	for (size_t i = 0; i < parsed->n_positional; i++)
+	for (size_t i = 0; i < parsed->n_positional; i++) {
+		if (!path_exists(parsed->positional[i]))
+			return err_set(
+				reterr, ERR_NOT_FOUND, "verify: %s does not exist", parsed->positional[i]);
 		add_file(v, parsed->positional[i], true);
+	}
 	if (parsed->n_positional)
 		return OK;
 	char **names = NULL;

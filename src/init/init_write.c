@@ -242,11 +242,10 @@ static void write_knobs(struct writer *w)
 static void write_rest(struct writer *w)
 {
 	const struct proposal *p = w->p;
-	strbuf_addstr(w->out, "\nproposers:\n  - {kind: catalogue}\n");
 	if (p->patches_dir)
-		strbuf_addf(w->out, "  - {kind: patches, dir: %s}\n", p->patches_dir);
+		strbuf_addf(w->out, "\nproposers: [{kind: patches, dir: %s}]\n", p->patches_dir);
 	else
-		strbuf_addstr(w->out, "  # - {kind: patches, dir: patches}   # a folder of diffs to try\n");
+		strbuf_addstr(w->out, "\n# proposers: [{kind: patches, dir: patches}]   # a folder of diffs to try\n");
 	strbuf_addstr(w->out, "budget: {trials: 17}\n");
 	if (p->n_notes)
 		strbuf_addstr(w->out, "\n# Seen and left alone:\n");

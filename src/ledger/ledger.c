@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,8 @@ enum err_code ledger_append(struct ledger *l, enum entry_kind kind, int trial, c
 {
 	char utc[CLOCK_UTC_SIZE];
 	clock_utc(utc);
+	if (!l->insert)
+		return err_set(reterr, ERR_STATE, "the ledger is open for reading only");
 	if (!is_json_object(body))
 		return err_set(reterr, ERR_STATE, "a ledger entry's body must be a JSON object");
 	sqlite3_stmt *s = l->insert;
@@ -233,39 +236,46 @@ static enum err_code kind_from_name(
 		"entry %lld has the kind '%s', which this version does not know", (long long)id, name);
 }
 
+/* A table made by another program may hold what ours cannot: NULL, or numbers that do not fit. */
+static enum err_code read_row(const struct ledger *l, sqlite3_stmt *row, struct arena *arena,
+	struct ledger_entry *ret_entry, struct err *reterr)
+{
+	enum { ID, UTC, KIND, TRIAL, SIGNATURE, BODY, N_COLUMNS };
+	struct ledger_entry e = {.id = sqlite3_column_int64(row, ID)};
+	sqlite3_int64 trial = sqlite3_column_int64(row, TRIAL);
+	for (int i = 0; i < N_COLUMNS; i++)
+		if (sqlite3_column_type(row, i) == SQLITE_NULL || trial < 0 || trial > INT_MAX)
+			return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
+				"entry %lld is not an entry of a ledger", (long long)e.id);
+	TRY(kind_from_name(l, e.id, (const char *)sqlite3_column_text(row, KIND), &e.kind, reterr));
+	e.trial = (int)trial;
+	e.utc = arena_strdup(arena, (const char *)sqlite3_column_text(row, UTC));
+	e.signature = arena_strdup(arena, (const char *)sqlite3_column_text(row, SIGNATURE));
+	e.body = arena_strdup(arena, (const char *)sqlite3_column_text(row, BODY));
+	*ret_entry = e;
+	return OK;
+}
+
 enum err_code ledger_read_all(struct ledger *l, struct arena *arena, struct ledger_entry **ret_entries,
 	size_t *ret_count, struct err *reterr)
 {
 	CLEANUP(finalize_statement) sqlite3_stmt *s = NULL;
-	int64_t total;
-	TRY(execute(l, "BEGIN", "cannot read the ledger", reterr));
-	enum err_code code = read_pragma(l, "SELECT count(*) FROM entry", &total, reterr);
-	struct ledger_entry *entries =
-		code == OK ? arena_array(arena, (size_t)total, sizeof(*entries)) : NULL;
-	size_t n = 0;
-	if (code == OK && sqlite3_prepare_v2(l->db,
-				  "SELECT id, utc, kind, trial, signature, body FROM entry ORDER BY id", -1,
-				  &s, NULL) != SQLITE_OK)
-		code = sqlite_failure(l, "cannot read the ledger", reterr);
-	while (code == OK) {
-		int step = sqlite3_step(s);
-		if (step == SQLITE_DONE)
-			break;
-		if (step != SQLITE_ROW) {
-			code = sqlite_failure(l, "cannot read the ledger", reterr);
-			break;
-		}
-		struct ledger_entry *e = &entries[n++];
-		e->id = sqlite3_column_int64(s, 0);
-		e->utc = arena_strdup(arena, (const char *)sqlite3_column_text(s, 1));
-		code = kind_from_name(l, e->id, (const char *)sqlite3_column_text(s, 2), &e->kind, reterr);
-		e->trial = sqlite3_column_int(s, 3);
-		e->signature = arena_strdup(arena, (const char *)sqlite3_column_text(s, 4));
-		e->body = arena_strdup(arena, (const char *)sqlite3_column_text(s, 5));
+	CLEANUP(free_ptr) struct ledger_entry *entries = NULL;
+	size_t n = 0, capacity = 0;
+	if (sqlite3_prepare_v2(l->db, "SELECT id, utc, kind, trial, signature, body FROM entry ORDER BY id",
+		    -1, &s, NULL) != SQLITE_OK)
+		return sqlite_failure(l, "cannot read the ledger", reterr);
+	int step;
+	while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+		grow_array(&entries, &capacity, n + 1, sizeof(*entries));
+		TRY(read_row(l, s, arena, &entries[n], reterr));
+		n++;
 	}
-	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
-	TRY(code);
-	*ret_entries = entries;
+	if (step != SQLITE_DONE)
+		return sqlite_failure(l, "cannot read the ledger", reterr);
+	*ret_entries = arena_array(arena, n, sizeof(*entries));
+	if (n)
+		memcpy(*ret_entries, entries, n * sizeof(*entries));
 	*ret_count = n;
 	return OK;
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/strbuf.h"
+#include "event/receipt.h"
 #include "promote/apply_int.h"
 #include "runner/workspace.h"
 #include "spec/task.h"
@@ -46,10 +47,9 @@ static bool is_ours(const char *path, const char *prefix)
 {
 	static const char *const ours[] = {"infrarsi.yaml", "infrarsi.lock", LAUNCH_FILE};
 	size_t length = strlen(prefix);
-	if (strncmp(path, prefix, length) != 0)
+	if (strncmp(path, prefix, length) != 0 || (length && path[length] != '/'))
 		return false;
-	path += length;
-	path += *path == '/';
+	path += length + (length > 0);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (strcmp(path, ours[i]) == 0)
 			return true;
@@ -102,18 +102,57 @@ static void add_exports(struct strbuf *text, const char *const *env)
 	}
 }
 
+static bool same_words(const char *const *words, const char *const *measured, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!words[i] || strcmp(words[i], measured[i]) != 0)
+			return false;
+	return true;
+}
+
+/* The task file may have changed since (it is no part of what check_unchanged() compares): what is written
+ * must be the command and the environment that the receipt shows. The receipt's list ends with the names of
+ * variables that were passed through. */
+static enum err_code check_as_measured(const struct state *s, const struct trial *t, const char *dir,
+	const struct resolved *now, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, t->run.receipt_path);
+	struct receipt r;
+	enum seal_state seal;
+	size_t n_argv = 0, n_env = 0;
+	if (strcmp(s->task_digest, s->task->digest) == 0)
+		return OK;
+	TRY(receipt_read(path, NULL, &r, &seal, reterr));
+	while (now->argv[n_argv])
+		n_argv++;
+	while (now->env[n_env])
+		n_env++;
+	bool same = n_argv == r.n_argv && same_words(now->argv, r.argv, r.n_argv) && n_env <= r.n_env &&
+		    same_words(now->env, r.env, n_env) && (n_env == r.n_env || !strchr(r.env[n_env], '='));
+	receipt_release(&r);
+	if (same)
+		return OK;
+	return err_set(reterr, ERR_CONTRACT,
+		"infrarsi.yaml changed since the search: the command of trial %d is not the one that was "
+		"measured\nnext: undo the change, or measure anew with  infrarsi doctor --new",
+		t->number);
+}
+
 /* The winner's launch, for people and schedulers: needs neither infrarsi nor its hooks. */
-static enum err_code launch_script(const struct state *s, const struct trial *t, const char *summary,
-	struct arena *arena, const char **ret_script, struct err *reterr)
+static enum err_code launch_script(const struct state *s, const struct trial *t, const char *dir,
+	const char *summary, struct arena *arena, const char **ret_script, struct err *reterr)
 {
 	struct resolved r;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	TRY(space_resolve(&s->space, &t->candidate, arena, &r, reterr));
-	strbuf_addf(&text, "#!/bin/sh\n# %s: settings found by infrarsi, trial %d of campaign %s",
-		s->task->name, t->number, s->campaign_id);
+	TRY(check_as_measured(s, t, dir, &r, reterr));
+	strbuf_addstr(&text, "#!/bin/sh\n# ");
+	strbuf_add_escaped(&text, s->task->name, strlen(s->task->name));
+	strbuf_addf(
+		&text, ": settings found by infrarsi, trial %d of campaign %s", t->number, s->campaign_id);
 	strbuf_addf(&text,
-		"%s%s.\n# Builds and runs the job; further arguments are handed on to it.\nset -eu\ncd "
-		"\"$(dirname \"$0\")\"\n",
+		"%s%s.\n# Builds and runs the job; further arguments are handed on to it.\nset -eu\n"
+		"CDPATH= cd -- \"$(dirname -- \"$0\")\"\n",
 		summary ? ", delivered " : " (not confirmed by a duel)", summary ? summary : "");
 	if (r.build_argv) {
 		strbuf_addstr(&text, "(\n");
@@ -159,7 +198,7 @@ static enum err_code prepare(const struct state *s, const struct apply_options *
 	if (duel)
 		a->summary = arena_printf(&result->arena, "%.2fx (95%% interval %.2f to %.2f)",
 			exp(duel->result.gain_ln), exp(duel->result.low_ln), exp(duel->result.high_ln));
-	TRY(launch_script(s, t, a->summary, &result->arena, &a->script, reterr));
+	TRY(launch_script(s, t, a->dir, a->summary, &result->arena, &a->script, reterr));
 	collect_changes(s, t, &result->arena, a);
 	result->n_patches = (int)a->n_changes;
 	return OK;

@@ -60,8 +60,10 @@ static enum err_code commit_snapshot(struct branch *b, struct err *reterr)
 	struct err none = ERR_INIT;
 	TRY(repository_git(&a->repo, b->index, GIT_WORDS("read-tree", a->s->tree), NULL, reterr));
 	if (repository_git(&a->repo, NULL, GIT_WORDS("rev-parse", "--verify", "--quiet", "HEAD^{commit}"),
-		    &b->tip, &none) != OK)
+		    &b->tip, &none) != OK) {
+		strbuf_clear(&b->tip);
 		return commit(b, a->s->tree, "Working tree as measured", reterr);
+	}
 	TRY(repository_git(&a->repo, NULL, GIT_WORDS("rev-parse", "--verify", "HEAD^{tree}"), &tree, reterr));
 	if (strcmp(tree.buf, a->s->tree) == 0)
 		return OK;
@@ -72,15 +74,20 @@ static enum err_code commit_patch(struct branch *b, const struct change *change,
 {
 	const struct application *a = b->a;
 	CLEANUP(free_ptr) char *directory = xasprintf("--directory=%s", a->s->prefix);
-	const char *const *words = *a->s->prefix
-					   ? GIT_WORDS("apply", "--cached", directory, change->diff_path)
-					   : GIT_WORDS("apply", "--cached", change->diff_path);
+	const char *const *words =
+		*a->s->prefix
+			? GIT_WORDS("apply", "--cached", "--whitespace=nowarn", directory, change->diff_path)
+			: GIT_WORDS("apply", "--cached", "--whitespace=nowarn", change->diff_path);
 	CLEANUP(strbuf_release) struct strbuf message = STRBUF_INIT;
 	TRY(repository_git(&a->repo, b->index, words, NULL, reterr));
 	strbuf_add_escaped(&message, change->title, strlen(change->title));
-	strbuf_addf(&message, "\n\nPatch %s", change->name);
-	if (*change->mechanism)
-		strbuf_addf(&message, " (mechanism %s)", change->mechanism);
+	strbuf_addstr(&message, "\n\nPatch ");
+	strbuf_add_escaped(&message, change->name, strlen(change->name));
+	if (*change->mechanism) {
+		strbuf_addstr(&message, " (mechanism ");
+		strbuf_add_escaped(&message, change->mechanism, strlen(change->mechanism));
+		strbuf_addch(&message, ')');
+	}
 	strbuf_addf(&message, ", found valid by infrarsi, campaign %s.\n", a->s->campaign_id);
 	return commit_index(b, message.buf, reterr);
 }
@@ -116,9 +123,8 @@ static enum err_code check_name(const struct application *a, const char *branch,
 {
 	struct err ignored = ERR_INIT;
 	CLEANUP(free_ptr) char *ref = xasprintf("refs/heads/%s", branch);
-	if (*branch == '-' ||
-		repository_git(&a->repo, NULL, GIT_WORDS("check-ref-format", "--branch", branch), NULL,
-			&ignored) != OK)
+	if (*branch == '-' || strcmp(branch, "HEAD") == 0 ||
+		repository_git(&a->repo, NULL, GIT_WORDS("check-ref-format", ref), NULL, &ignored) != OK)
 		return err_set(reterr, ERR_INPUT, "'%s' is not a name that git takes for a branch", branch);
 	if (repository_git(
 		    &a->repo, NULL, GIT_WORDS("rev-parse", "--verify", "--quiet", ref), NULL, &ignored) == OK)
@@ -138,16 +144,18 @@ enum err_code apply_to_branch(
 	CLEANUP(free_ptr) char *index = xasprintf("%s/index", temporary);
 	struct branch b = {.a = a, .index = index, .tip = STRBUF_INIT};
 	enum err_code code = commit_all(&b, reterr);
-	/* The last argument: the branch must not exist, also not since the check. */
+	/* The empty last argument: the branch must not exist, also not since the check. */
 	if (code == OK)
-		code = repository_git(&a->repo, NULL,
-			GIT_WORDS("update-ref", ref, b.tip.buf, "0000000000000000000000000000000000000000"),
-			NULL, reterr);
+		code = repository_git(
+			&a->repo, NULL, GIT_WORDS("update-ref", ref, b.tip.buf, ""), NULL, reterr);
 	strbuf_release(&b.tip);
 	enum err_code removed = remove_tree(temporary, code == OK ? reterr : NULL);
 	TRY(code != OK ? code : removed);
 	result->branch = arena_strdup(&result->arena, branch);
 	result->n_commits = b.n_commits;
-	result->undo = arena_printf(&result->arena, "git branch -D %s", branch);
+	CLEANUP(strbuf_release) struct strbuf undo = STRBUF_INIT;
+	strbuf_addstr(&undo, "git branch -D ");
+	strbuf_add_shell(&undo, branch);
+	result->undo = arena_strdup(&result->arena, undo.buf);
 	return OK;
 }

@@ -63,6 +63,13 @@ static enum err_code changed_files(
 	return code;
 }
 
+static enum err_code make_parent(const char *path, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *parent = xstrdup(path);
+	*strrchr(parent, '/') = '\0';
+	return make_dirs(parent, 0755, reterr);
+}
+
 /* The patched contents, made aside first: a patch that does not apply leaves the tree untouched. */
 static enum err_code patch_aside(
 	const struct application *a, const struct apply_result *result, const char *aside, struct err *reterr)
@@ -70,15 +77,13 @@ static enum err_code patch_aside(
 	for (size_t i = 0; i + 1 < result->n_files; i++) {
 		CLEANUP(free_ptr) char *from = xasprintf("%s/%s", a->s->task->root, result->files[i]);
 		CLEANUP(free_ptr) char *to = xasprintf("%s/%s", aside, result->files[i]);
-		char *slash = strrchr(to, '/');
-		*slash = '\0';
-		TRY(make_dirs(to, 0755, reterr));
-		*slash = '/';
+		TRY(make_parent(to, reterr));
 		if (path_exists(from))
 			TRY(copy_tree(from, to, reterr));
 	}
 	for (size_t i = 0; i < a->n_changes; i++)
-		TRY(git_outside_repository(aside, GIT_WORDS("apply", a->changes[i].diff_path), NULL, reterr));
+		TRY(git_outside_repository(aside,
+			GIT_WORDS("apply", "--whitespace=nowarn", a->changes[i].diff_path), NULL, reterr));
 	CLEANUP(free_ptr) char *script = xasprintf("%s/%s", aside, LAUNCH_FILE);
 	return file_write_atomic(script, a->script, strlen(a->script), 0755, reterr);
 }
@@ -92,12 +97,13 @@ static enum err_code keep_and_record(
 		char before[SHA256_HEX_SIZE], after[SHA256_HEX_SIZE];
 		CLEANUP(free_ptr) char *now = xasprintf("%s/%s", a->s->task->root, result->files[i]);
 		CLEANUP(free_ptr) char *next = xasprintf("%s/%s", aside, result->files[i]);
-		CLEANUP(free_ptr) char *kept = xasprintf("%s/applied/%zu", a->dir, i);
+		CLEANUP(free_ptr) char *relative = xasprintf("applied/%zu", i);
+		CLEANUP(free_ptr) char *kept = xasprintf("%s/%s", a->dir, relative);
 		json_t *file = json_object();
 		json_object_set_new(file, "path", json_from_text(result->files[i]));
 		json_object_set_new(file, "before", json_string(digest_of(now, before)));
 		json_object_set_new(file, "after", json_string(digest_of(next, after)));
-		json_object_set_new(file, "kept", json_from_text(kept));
+		json_object_set_new(file, "kept", json_string(relative));
 		json_array_append_new(files, file);
 		if (path_exists(now))
 			code = copy_tree(now, kept, reterr);
@@ -126,10 +132,12 @@ static enum err_code write_all_files(
 	for (size_t i = 0; i < result->n_files; i++) {
 		CLEANUP(free_ptr) char *from = xasprintf("%s/%s", aside, result->files[i]);
 		CLEANUP(free_ptr) char *to = xasprintf("%s/%s", a->s->task->root, result->files[i]);
-		if (path_exists(from))
+		if (path_exists(from)) {
+			TRY(make_parent(to, reterr));
 			TRY(write_file(from, to, reterr));
-		else if (unlink(to) != 0)
+		} else if (path_exists(to) && unlink(to) != 0) {
 			return err_errno(reterr, "cannot remove %s", to);
+		}
 	}
 	return OK;
 }
@@ -154,8 +162,11 @@ enum err_code apply_to_tree(const struct application *a, struct apply_result *re
 	enum err_code code = patch_aside(a, result, aside, reterr);
 	if (code == OK)
 		code = keep_and_record(a, result, aside, reterr);
-	if (code == OK)
+	if (code == OK) {
 		code = write_all_files(a, result, aside, reterr);
+		if (code != OK)
+			err_prefix(reterr, code, "half applied; take it back with  infrarsi apply --undo");
+	}
 	enum err_code removed = remove_tree(aside, code == OK ? reterr : NULL);
 	TRY(code != OK ? code : removed);
 	result->undo = "infrarsi apply --undo";
@@ -171,9 +182,12 @@ static enum err_code check_untouched(const struct state *s, const json_t *files,
 	{
 		char found[SHA256_HEX_SIZE];
 		const char *name = json_text_of(file, "path");
-		if (!path_is_contained(name))
+		if (!path_is_contained(name) || !path_is_contained(json_text_of(file, "kept")))
 			return err_set(reterr, ERR_INPUT,
-				"applied.json names '%s', which is outside the task's folder", name);
+				"applied.json: files[%zu]: expected a path inside the task's folder and "
+				"where its "
+				"content is kept inside .infrarsi",
+				i);
 		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", s->task->root, name);
 		const char *digest = digest_of(path, found);
 		if (strcmp(digest, json_text_of(file, "after")) != 0 &&
@@ -186,8 +200,20 @@ static enum err_code check_untouched(const struct state *s, const json_t *files,
 	return OK;
 }
 
-static enum err_code restore(
-	const struct state *s, const json_t *files, struct apply_result *result, struct err *reterr)
+/* Folders that came with a file go with it, as far as they are empty. */
+static void remove_empty_parents(const char *root, const char *path)
+{
+	CLEANUP(free_ptr) char *parent = xstrdup(path);
+	size_t root_length = strlen(root);
+	for (char *slash; (slash = strrchr(parent, '/')) && (size_t)(slash - parent) > root_length;) {
+		*slash = '\0';
+		if (rmdir(parent) != 0)
+			return;
+	}
+}
+
+static enum err_code restore(const struct state *s, const char *dir, const json_t *files,
+	struct apply_result *result, struct err *reterr)
 {
 	size_t i;
 	json_t *file;
@@ -197,10 +223,14 @@ static enum err_code restore(
 		const char *name = json_text_of(file, "path");
 		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", s->task->root, name);
 		result->files[result->n_files++] = arena_strdup(&result->arena, name);
-		if (*json_text_of(file, "before"))
-			TRY(write_file(json_text_of(file, "kept"), path, reterr));
-		else if (path_exists(path) && unlink(path) != 0)
+		if (*json_text_of(file, "before")) {
+			CLEANUP(free_ptr) char *kept = xasprintf("%s/%s", dir, json_text_of(file, "kept"));
+			TRY(write_file(kept, path, reterr));
+			continue;
+		}
+		if (path_exists(path) && unlink(path) != 0)
 			return err_errno(reterr, "cannot remove %s", path);
+		remove_empty_parents(s->task->root, path);
 	}
 	return OK;
 }
@@ -217,8 +247,10 @@ enum err_code apply_undo(
 	TRY(file_read(path, FILE_CAP_DEFAULT, &text, reterr));
 	TRY(json_object_parse(text.buf, path, &record, reterr));
 	const json_t *files = json_object_get(record, "files");
+	if (!json_is_array(files))
+		return err_set_at(reterr, ERR_INPUT, path, 0, 0, "files: expected an array");
 	TRY(check_untouched(s, files, reterr));
-	enum err_code code = restore(s, files, &result, reterr);
+	enum err_code code = restore(s, dir, files, &result, reterr);
 	if (code == OK && unlink(path) != 0)
 		code = err_errno(reterr, "cannot remove %s", path);
 	if (code == OK)

@@ -8,10 +8,12 @@
 
 enum { REFERENCE_RETRIES = 2 };
 
-static bool was_finalist(const struct state *s, int trial)
+static bool was_finalist(const struct state *s, const struct trial *t)
 {
+	if (t->lost_duel)
+		return true;
 	for (size_t d = 0; d < s->n_duels; d++)
-		if (s->duels[d].trial == trial)
+		if (s->duels[d].trial == t->number)
 			return true;
 	return false;
 }
@@ -26,7 +28,7 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 	const struct trial *chosen = NULL;
 	for (size_t i = 0; i < count && code == OK && !chosen; i++) {
 		const struct trial *t = &s->trials[s->observation_trial[order[i]]];
-		if (!was_finalist(s, t->number))
+		if (!was_finalist(s, t))
 			chosen = t;
 	}
 	arena_release(&arena);

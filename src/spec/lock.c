@@ -26,8 +26,10 @@ static void release_paths(struct path_list *list)
 }
 
 static enum err_code collect_pattern(
-	const char *root, const char *pattern, struct path_list *list, struct err *reterr)
+	const struct task *task, const char *root, size_t index, struct path_list *list, struct err *reterr)
 {
+	const char *pattern = task->contract.frozen_files.items[index];
+	struct place place = task->contract.frozen_places[index];
 	char **found = NULL;
 	size_t count = 0;
 	TRY(glob_files(root, pattern, &found, &count, reterr));
@@ -36,8 +38,8 @@ static enum err_code collect_pattern(
 		list->paths[list->count++] = found[i];
 	free(found);
 	if (!count)
-		return err_set(reterr, ERR_INPUT, "contract.frozen_files: '%s' matches no file below %s",
-			pattern, root);
+		return err_set_at(reterr, ERR_INPUT, task->path, place.line, place.column,
+			"contract.frozen_files: '%s' matches no file below %s", pattern, root);
 	return OK;
 }
 
@@ -67,7 +69,7 @@ static enum err_code compute(const struct task *task, const char *root, struct l
 	CLEANUP(release_paths) struct path_list list = {0};
 	contract_digest(task, lock->contract_digest);
 	for (size_t i = 0; i < patterns->count; i++)
-		TRY(collect_pattern(root, patterns->items[i], &list, reterr));
+		TRY(collect_pattern(task, root, i, &list, reterr));
 	if (list.count)
 		qsort(list.paths, list.count, sizeof(*list.paths), compare_paths);
 	return hash_files(root, &list, lock, reterr);

@@ -65,6 +65,18 @@ static enum err_code check_version(const struct task_draft *draft, struct err *r
 		TASK_VERSION, tree_describe(version, draft->reader.arena));
 }
 
+/* Which files a pattern matches is known only when the lock is computed, long after the tree is gone. */
+static void keep_frozen_places(struct task_draft *draft)
+{
+	struct contract *contract = &draft->task.contract;
+	const struct tree_node *list = draft_node(draft, "contract.frozen_files");
+	const struct tree_node *node = list ? list->first : NULL;
+	contract->frozen_places = arena_array(
+		draft->reader.arena, contract->frozen_files.count, sizeof(*contract->frozen_places));
+	for (size_t i = 0; node && i < contract->frozen_files.count; i++, node = node->next)
+		contract->frozen_places[i] = (struct place){node->line, node->column};
+}
+
 static enum err_code read_draft(struct task_draft *draft, const char *text, size_t length, struct err *reterr)
 {
 	struct tree_node *root;
@@ -72,6 +84,7 @@ static enum err_code read_draft(struct task_draft *draft, const char *text, size
 	draft->root = root;
 	TRY(check_version(draft, reterr));
 	TRY(fields_read(&draft->reader, &task_table, "", root, draft, reterr));
+	keep_frozen_places(draft);
 	return task_check(draft, reterr);
 }
 

@@ -18,14 +18,7 @@
 
 enum loss_rule { LOSS_WINDOW_MEAN, LOSS_PER_UPDATE };
 enum launcher_kind { LAUNCH_LOCAL, LAUNCH_TORCHRUN, LAUNCH_MPIRUN, LAUNCH_SLURM, LAUNCH_COMMAND };
-enum proposer_kind {
-	PROPOSE_CATALOGUE,
-	PROPOSE_PATCHES,
-	PROPOSE_OPENAI,
-	PROPOSE_ANTHROPIC,
-	PROPOSE_COMMAND,
-	PROPOSE_REPLAY
-};
+enum proposer_kind { PROPOSE_PATCHES };
 
 struct place {
 	int line, column; /* in the task file, 1-based */
@@ -116,6 +109,7 @@ struct contract {
 	struct string_list precision;                    /* empty = no menu */
 	double memory_cap_bytes;                         /* 0 = none declared */
 	struct string_list frozen_files, editable_files; /* glob patterns */
+	struct place *frozen_places;                     /* of each frozen pattern */
 	double horizon_updates;                          /* 0 = not declared */
 	struct string_list eval_command;
 	double eval_tolerance;

@@ -17,7 +17,7 @@
 static const char *const launcher_words[] = {"local", "torchrun", "mpirun", "slurm", "command", NULL};
 static const char *const rule_words[] = {"window_mean", "per_update", NULL};
 static const char *const phase_words[] = {"forward", "backward", "optimizer", "data", "collective", NULL};
-static const char *const proposer_words[] = {"catalogue", "patches", NULL};
+static const char *const proposer_words[] = {"patches", NULL};
 static const char *const precision_words[] = {
 	"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4", "mxfp4", "nvfp4", "int8", NULL};
 
@@ -319,7 +319,7 @@ static const struct field proposer_fields[] = {
 		AT(proposer, kind),
 		.words = proposer_words,
 		.required = true,
-		.help = "where proposals come from: catalogue or patches"},
+		.help = "where proposals come from"},
 	{.name = "dir", .type = FIELD_STRING, AT(proposer, dir), .help = "patches: the folder of diffs"},
 };
 const struct field_table proposer_table = TABLE_OF(proposer_fields);
@@ -440,7 +440,6 @@ static const struct field task_fields[] = {
 		.element = read_proposer,
 		.element_size = sizeof(struct proposer),
 		.table = &proposer_table,
-		.fallback = "[{kind: catalogue}]",
 		.shape = "list of tables",
 		.help = "where changes come from"},
 	{.name = "budget",

@@ -223,21 +223,17 @@ enum err_code read_knob(struct reader *r, const struct field *field, const char 
 enum err_code read_proposer(struct reader *r, const struct field *field, const char *where,
 	const struct tree_node *value, void *target, struct err *reterr)
 {
-	static const char *const later[] = {"openai", "anthropic", "command", "replay"};
+	static const char *const later[] = {"catalogue", "openai", "anthropic", "command", "replay"};
 	struct proposer *proposer = target;
 	const struct tree_node *kind = value->kind == TREE_MAP ? tree_find(value, "kind") : NULL;
 	for (size_t i = 0; kind && kind->kind == TREE_SCALAR && i < ARRAY_LEN(later); i++)
 		if (strcmp(kind->text, later[i]) == 0)
 			return node_error(r, kind, reterr,
-				"%s.kind: '%s' is not in this version, which knows catalogue and patches",
+				"%s.kind: '%s' is not in this version, which knows patches",
 				where, later[i]);
 	TRY(fields_read(r, field->table, where, value, proposer, reterr));
 	proposer->place = place_of(value);
 	const struct tree_node *dir = tree_find(value, "dir");
-	if (proposer->kind == PROPOSE_CATALOGUE && dir)
-		return node_error(r, dir->key, reterr, "%s.dir: only the kind patches has a folder", where);
-	if (proposer->kind != PROPOSE_PATCHES)
-		return OK;
 	if (!dir)
 		return node_error(r, value, reterr, "%s needs the key 'dir' (the folder of diffs)", where);
 	size_t length = strlen(proposer->dir);

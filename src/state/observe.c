@@ -20,10 +20,12 @@ static double amdahl_cap_ln(const struct state *s, const char *const *phases, si
 	double shares[N_PHASES], other, share = 0;
 	if (n_phases == 0 || !state_phase_shares(s, shares, &other))
 		return INFINITY;
-	for (size_t i = 0; i < n_phases; i++)
-		for (int p = 0; p < N_PHASES; p++)
-			if (strcmp(phases[i], phase_names[p]) == 0)
-				share += shares[p];
+	for (int p = 0; p < N_PHASES; p++) {
+		bool named = false;
+		for (size_t i = 0; i < n_phases; i++)
+			named |= strcmp(phases[i], phase_names[p]) == 0;
+		share += named ? shares[p] : 0;
+	}
 	return -log1p(-MIN_OF(share, largest_share));
 }
 

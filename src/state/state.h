@@ -53,6 +53,7 @@ struct execution { /* one finished execution: of a trial, the reference, the pro
 	double peak_bytes, shortfall_bytes; /* NAN = unknown */
 	double capacity_bytes;              /* of the device, as an OOM reported it; NAN = unknown */
 	double device_s;                    /* cost */
+	double eval_value;                  /* of the contract's evaluation; NAN = none */
 	double build_s;                     /* wall seconds of a build that was not cached */
 	enum failure_class failure;
 	const char *evidence; /* escaped line, "" = none */
@@ -74,6 +75,7 @@ struct trial {
 	struct execution run;    /* where finished */
 	const char *reason_text; /* interrupted, transient: why */
 	double device_s;
+	bool lost_duel; /* measured in a duel of an earlier promotion and not found faster */
 };
 
 struct refusal {                        /* refused before it ran */
@@ -136,6 +138,7 @@ struct state {
 	int *observation_trial; /* observation index -> index into trials */
 };
 
+/* ledger NULL: one without entries. ERR_INPUT names the entry that is not as it should be. */
 enum err_code state_load(const struct task *task, struct ledger *ledger, struct state *ret_state,
 	struct err *reterr) MUST_CHECK;
 void state_release(struct state *s);
@@ -154,6 +157,8 @@ struct execution_record {
 	const char *receipt_path, *log_path;
 	const struct window_stats *stats;
 	double build_s;
+	double checks_s;   /* device-seconds of the conditional checks */
+	double eval_value; /* the evaluation's result; NAN = none */
 	int finalist, pair;
 	bool is_candidate_side;
 };

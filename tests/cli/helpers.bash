@@ -4,7 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 CLI_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-INFRARSI=$(realpath "${INFRARSI:-$CLI_DIR/../../build/infrarsi}")
+INFRARSI=$(realpath -m "${INFRARSI:-$CLI_DIR/../../build/infrarsi}")
+[ -x "$INFRARSI" ] || { echo "no program at $INFRARSI: run scripts/build" >&2; exit 1; }
 export GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 
 infrarsi() { "$INFRARSI" "$@"; }

@@ -17,9 +17,9 @@ edit() { # SED EXPRESSION on the task file; it must change something
 	! cmp -s before.yaml infrarsi.yaml
 }
 
-refused_with() { # TEXT: by init, doctor and run, as a single error at a place in the file
+refused_with() { # TEXT [COMMANDS]: as a single error at a place in the file
 	local command
-	for command in init doctor run; do
+	for command in ${2:-init doctor run}; do
 		run -2 infrarsi "$command"
 		has "$1"
 		[[ ${lines[0]} =~ ^infrarsi:\ [^\ ]*infrarsi\.yaml:[0-9]+:[0-9]+:\  ]] || {
@@ -28,7 +28,7 @@ refused_with() { # TEXT: by init, doctor and run, as a single error at a place i
 		}
 		equals 1 "${#lines[@]}"
 	done
-	run -2 --separate-stderr infrarsi run --json
+	run -2 --separate-stderr infrarsi doctor --json
 	is_json
 	[ "$(json "d['line']")" -ge 1 ]
 	[ "$(json "d['column']")" -ge 1 ]
@@ -97,7 +97,7 @@ nothing_ran() {
 
 @test "a frozen file that does not exist" {
 	edit 's/"data.txt"/"dates.txt"/'
-	refused_with "dates.txt"
+	refused_with "'dates.txt' matches no file" "init doctor"
 }
 
 @test "a folder of patches that does not exist" {

@@ -33,8 +33,7 @@ static void test_defaults(void **state)
 	assert_true(task.contract.horizon_updates == 0);
 	assert_int_equal(task.budget.trials, 17);
 	assert_true(task.budget.device_hours == 0 && task.budget.usd == 0 && task.budget.wall_s == 0);
-	assert_int_equal(task.n_proposers, 1);
-	assert_int_equal(task.proposers[0].kind, PROPOSE_CATALOGUE);
+	assert_int_equal(task.n_proposers, 0);
 	assert_int_equal(task.knobs[0].reference, 1);
 	assert_false(task.knobs[0].ordered || task.knobs[0].is_build);
 	char digest[65];
@@ -161,7 +160,7 @@ static void test_fields_are_described(void **state)
 		"budget.trials  (int, default 17)",
 		"launch.command  (list of templates, required)",
 		"contract.loss.rule  (window_mean|per_update, default window_mean)",
-		"proposers[].kind  (catalogue|patches, required)",
+		"proposers[].kind  (patches, required)",
 	};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	task_describe_fields(&text);

@@ -251,11 +251,14 @@ enum err_code campaign_begin(
 
 enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr)
 {
-	struct lock now = {0};
-	TRY(lock_compute(&c->task, c->task.root, &now, reterr));
 	CLEANUP(strbuf_release) struct strbuf differences = STRBUF_INIT;
-	lock_compare(&c->lock, &now, &differences);
-	lock_release(&now);
+	lock_list_missing(&c->lock, c->task.root, &differences);
+	if (!differences.len) {
+		struct lock now = {0};
+		TRY(lock_compute(&c->task, c->task.root, &now, reterr));
+		lock_compare(&c->lock, &now, &differences);
+		lock_release(&now);
+	}
 	if (differences.len)
 		return err_set(reterr, ERR_CONTRACT,
 			"the contract is not what infrarsi.lock says:\n%s"

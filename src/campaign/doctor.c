@@ -178,6 +178,8 @@ enum err_code doctor_run(struct campaign *c, const struct doctor_options *option
 		TRY(execute_reference(c, ROLE_PROFILE, "profiling run", reterr));
 	if (!c->state.has_noise)
 		return err_set(reterr, ERR_FAILED, "the reference reported no usable step times");
+	/* Here already, so that what waits for a person can be read before the search. */
+	TRY(patches_gather(c, reterr));
 	TRY(utilisation(c, &result, reterr));
 	conclude(c, &result);
 	*ret_result = result;

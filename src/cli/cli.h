@@ -67,6 +67,7 @@ void cli_print(const struct strbuf *text);
 /* Progress on a terminal (one live line) or as plain lines. */
 struct progress_view {
 	bool is_terminal, quiet, line_open, header_shown;
+	bool without_rows; /* doctor: refused patches are in its own text */
 	double last_drawn_s;
 	int trials_done, trials_budget; /* of the stage that runs */
 	double best_ln, eta_s;

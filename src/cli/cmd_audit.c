@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 
 struct audit_values {
+	const char *accept;
 	const char *root;
 };
 
@@ -62,6 +63,39 @@ static void print_json(const struct audit_report *r)
 	printf("%s\n", text);
 }
 
+static enum err_code record_acceptance(struct campaign *c, const char *name, struct err *reterr)
+{
+	const struct space *space = &c->state.space;
+	for (size_t i = 0; i < space->n_patches; i++) {
+		if (strcmp(space->patches[i].name, name) != 0)
+			continue;
+		if (!*c->state.patch_reviews[i] || c->state.patch_accepted[i])
+			return err_set(reterr, ERR_STATE, "patch '%s' does not wait for a review", name);
+		json_t *body = json_object();
+		json_object_set_new(body, "what", json_string("audit"));
+		json_object_set_new(body, "patch", json_string(space->patches[i].digest));
+		return campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr);
+	}
+	return err_set(reterr, ERR_NOT_FOUND, "this campaign has no patch '%s'; see  infrarsi report", name);
+}
+
+static int accept(const struct parsed *parsed, const char *name)
+{
+	struct campaign c = {0};
+	struct err e = ERR_INIT;
+	if (cli_open(&parsed->common, CAMPAIGN_WRITE, NULL, &c, &e) != OK)
+		return cli_fail(&parsed->common, &e);
+	enum err_code code = record_acceptance(&c, name, &e);
+	campaign_close(&c);
+	if (code != OK)
+		return cli_fail(&parsed->common, &e);
+	if (!parsed->common.json)
+		printf("Accepted. Next: infrarsi run\n");
+	else
+		printf("{\"accepted\": true}\n");
+	return 0;
+}
+
 static int run(const struct parsed *parsed, void *values)
 {
 	const struct audit_values *v = values;
@@ -69,6 +103,8 @@ static int run(const struct parsed *parsed, void *values)
 	struct audit_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
 	enum err_code code = OK;
+	if (v->accept)
+		return accept(parsed, v->accept);
 	if (parsed->n_positional != 1)
 		code = err_set(&e, ERR_INPUT,
 			"audit: expected one diff, such as  infrarsi audit change.diff --root .");
@@ -89,6 +125,9 @@ static int run(const struct parsed *parsed, void *values)
 }
 
 static const struct option_spec options[] = {
+	{"accept", "PATCH", OPTION_TEXT,
+		"of this campaign: a person has reviewed the patch, it may be promoted",
+		offsetof(struct audit_values, accept)},
 	{"root", "DIR", OPTION_TEXT, "the tree that the diff applies to (default: .)",
 		offsetof(struct audit_values, root)},
 };

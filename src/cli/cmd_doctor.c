@@ -88,6 +88,37 @@ static void add_phases(const struct doctor_result *r, struct strbuf *text)
 	strbuf_addstr(text, " at most\n");
 }
 
+static void add_patches(const struct state *s, struct strbuf *text)
+{
+	size_t waiting = 0;
+	if (s->space.n_patches + s->n_refusals == 0)
+		return;
+	for (size_t i = 0; i < s->space.n_patches; i++)
+		waiting += *s->patch_reviews[i] && !s->patch_accepted[i];
+	strbuf_addf(text, "Patches    %zu clean, %zu to review, %zu refused\n", s->space.n_patches - waiting,
+		waiting, s->n_refusals);
+	for (size_t i = 0; i < s->space.n_patches; i++) {
+		if (!*s->patch_reviews[i] || s->patch_accepted[i])
+			continue;
+		const char *name = s->space.patches[i].name;
+		strbuf_addstr(text, "           ");
+		strbuf_add_escaped(text, name, strlen(name));
+		strbuf_addstr(text, ": ");
+		strbuf_add_escaped(text, s->patch_reviews[i], strlen(s->patch_reviews[i]));
+		strbuf_addstr(text, "; read it, then  infrarsi audit --accept ");
+		strbuf_add_escaped(text, name, strlen(name));
+		strbuf_addch(text, '\n');
+	}
+	for (size_t i = 0; i < s->n_refusals; i++) {
+		const struct refusal *r = &s->refusals[i];
+		strbuf_addstr(text, "           ");
+		strbuf_add_escaped(text, r->name, strlen(r->name));
+		strbuf_addf(text, ": refused by %s: ", r->by);
+		strbuf_add_escaped(text, r->reason, strlen(r->reason));
+		strbuf_addch(text, '\n');
+	}
+}
+
 static void print_text(const struct campaign *c, const struct doctor_result *r)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
@@ -98,6 +129,7 @@ static void print_text(const struct campaign *c, const struct doctor_result *r)
 	strbuf_addf(&text,
 		"Contract   16 items checkable: %d   conditional and absent: %d (eval, checkpoint, tests)\n",
 		r->checkable, r->conditional_absent);
+	add_patches(&c->state, &text);
 	strbuf_addf(&text, "Verdict    %s\n", r->verdict);
 	if (c->state.n_counted)
 		strbuf_addf(&text,
@@ -154,6 +186,7 @@ static int run(const struct parsed *parsed, void *values)
 	struct doctor_result result;
 	struct err e = ERR_INIT;
 	progress_view_init(&view, &parsed->common);
+	view.without_rows = true;
 	enum err_code code = cli_open(&parsed->common, CAMPAIGN_WRITE, &view, &c, &e);
 	if (code != OK)
 		return cli_fail(&parsed->common, &e);

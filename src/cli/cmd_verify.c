@@ -36,6 +36,7 @@ struct verification {
 	size_t n, capacity;
 	unsigned char trusted_key[32];
 	bool has_trusted_key;
+	bool whole_campaign; /* nothing was named: every receipt is expected to be there */
 };
 
 static enum err_code read_one(struct verification *v, const char *path, struct judged *file)
@@ -127,6 +128,19 @@ static void check_chain(struct verification *v)
 		if (file->refusal.code == OK)
 			(void)err_set(&file->refusal, ERR_CONTRACT, "%s: %s",
 				chain_problem_names[problems[i].kind], problems[i].text);
+	}
+}
+
+/* Taking a receipt away would hide an execution from the bill. */
+static void check_gaps(struct verification *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		struct judged *file = &v->files[i];
+		const struct receipt *r = &file->receipt;
+		if (file->readable && file->refusal.code == OK && *r->prev && !by_digest(v, r->prev))
+			(void)err_set(&file->refusal, ERR_CONTRACT,
+				"gap: receipt %lld, which it follows, is missing or not authentic",
+				(long long)r->seq - 1);
 	}
 }
 
@@ -247,6 +261,7 @@ static enum err_code collect(struct verification *v, const struct parsed *parsed
 	}
 	if (parsed->n_positional)
 		return OK;
+	v->whole_campaign = true;
 	char **names = NULL;
 	size_t count = 0;
 	if (path_is_dir(".infrarsi/receipts"))
@@ -276,6 +291,8 @@ static int run(const struct parsed *parsed, void *values)
 			if (v.files[i].readable && misses_reference(&v, &v.files[i].receipt))
 				find_references(&v, i);
 		check_chain(&v);
+		if (v.whole_campaign)
+			check_gaps(&v);
 		for (size_t i = 0; i < given; i++)
 			if (v.files[i].readable && v.files[i].refusal.code == OK)
 				judge(&v, &v.files[i]);

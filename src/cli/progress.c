@@ -13,7 +13,7 @@
 #include "report/report.h"
 
 static const double redraw_s = 0.2;
-enum { BAR_WIDTH = 20, DEFAULT_COLUMNS = 100 };
+enum { BAR_WIDTH = 20, NARROW_BAR_WIDTH = 8, NARROW_COLUMNS = 100, DEFAULT_COLUMNS = 100 };
 
 void progress_view_init(struct progress_view *view, const struct common_options *common)
 {
@@ -44,9 +44,10 @@ static size_t columns(void)
 
 static void add_bar(struct strbuf *line, int update, int updates)
 {
-	int filled = updates > 0 ? update * BAR_WIDTH / updates : 0;
+	int width = columns() < NARROW_COLUMNS ? NARROW_BAR_WIDTH : BAR_WIDTH;
+	int filled = updates > 0 ? update * width / updates : 0;
 	strbuf_addstr(line, " [");
-	for (int i = 0; i < BAR_WIDTH; i++)
+	for (int i = 0; i < width; i++)
 		strbuf_addch(line, i < filled ? '=' : i == filled ? '>' : ' ');
 	strbuf_addf(line, "] %d/%d", update, updates);
 }
@@ -139,7 +140,8 @@ void progress_view_show(void *context, const struct progress *p)
 		break;
 	case PROGRESS_TRIAL:
 	case PROGRESS_REFUSAL:
-		show_row(view, p);
+		if (!view->without_rows)
+			show_row(view, p);
 		break;
 	case PROGRESS_DUEL:
 		show_duel(view, p);

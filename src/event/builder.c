@@ -278,6 +278,26 @@ static void finish_phases(struct receipt_builder *b)
 	}
 }
 
+/* A harness that was held up reads several updates at once, and all but the first seem to take no time. They
+ * share the interval equally: a sum over updates stays what it was, or, where it begins among them, gets its
+ * part. When more than half arrive so, it is the job that holds them back; then the zeros stay, and tell. */
+static void share_intervals(struct receipt_update *updates, size_t n)
+{
+	size_t together = 0;
+	for (size_t i = 0; i < n; i++)
+		together += updates[i].harness_s == 0;
+	if (2 * together > n)
+		return;
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && updates[end].harness_s == 0)
+			end++;
+		double share = updates[i].harness_s / (double)(end - i);
+		for (size_t k = i; k < end && share > 0; k++)
+			updates[k].harness_s = share;
+	}
+}
+
 void receipt_builder_finish(struct receipt_builder *b, double end_s)
 {
 	struct receipt *r = b->receipt;
@@ -297,6 +317,7 @@ void receipt_builder_finish(struct receipt_builder *b, double end_s)
 		}
 		r->updates[i] = g->update;
 	}
+	share_intervals(r->updates, r->n_updates);
 	r->nonce_echoed = b->any_start && b->nonces_right;
 	r->wall_s = end_s - b->spawn_s;
 	finish_phases(b);

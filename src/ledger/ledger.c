@@ -47,7 +47,10 @@ static enum err_code sqlite_failure(const struct ledger *l, const char *doing, s
 		return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
 			"not a usable ledger (%s); expected an infrarsi ledger: move it away, or restore it",
 			sqlite3_errmsg(l->db));
-	return err_set_at(reterr, ERR_IO, l->path, 0, 0, "%s: %s", doing, sqlite3_errmsg(l->db));
+	int system_errno = code == SQLITE_IOERR || code == SQLITE_CANTOPEN ? sqlite3_system_errno(l->db) : 0;
+	return err_set_at(reterr, ERR_IO, l->path, 0, 0, "%s: %s%s%s%s", doing, sqlite3_errmsg(l->db),
+		system_errno ? " (" : "", system_errno ? strerror(system_errno) : "",
+		system_errno ? ")" : "");
 }
 
 static enum err_code execute(struct ledger *l, const char *sql, const char *doing, struct err *reterr)

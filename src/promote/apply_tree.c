@@ -225,6 +225,7 @@ static enum err_code restore(const struct state *s, const char *dir, const json_
 		result->files[result->n_files++] = arena_strdup(&result->arena, name);
 		if (*json_text_of(file, "before")) {
 			CLEANUP(free_ptr) char *kept = xasprintf("%s/%s", dir, json_text_of(file, "kept"));
+			TRY(make_parent(path, reterr));
 			TRY(write_file(kept, path, reterr));
 			continue;
 		}

@@ -28,7 +28,7 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 	const struct trial *chosen = NULL;
 	for (size_t i = 0; i < count && code == OK && !chosen; i++) {
 		const struct trial *t = &s->trials[s->observation_trial[order[i]]];
-		if (!was_finalist(s, t))
+		if (!was_finalist(s, t) && !state_waits_for_review(s, t))
 			chosen = t;
 	}
 	arena_release(&arena);

@@ -54,11 +54,13 @@ static void add_meaning(const struct state *s, const struct trial *t, struct str
 static void add_where(const struct trial *t, struct strbuf *text)
 {
 	const struct verdict *v = &t->run.verdict;
-	if (v->primary >= 0)
-		strbuf_addf(text, "  L%d %s: %s", item_infos[v->primary].layer, item_infos[v->primary].name,
-			v->items[v->primary].reason);
-	else if (*t->reason_text)
-		strbuf_addf(text, "  %s", t->reason_text);
+	if (v->primary >= 0) {
+		strbuf_addf(text, "  L%d %s: ", item_infos[v->primary].layer, item_infos[v->primary].name);
+		add_safe(text, v->items[v->primary].reason);
+	} else if (*t->reason_text) {
+		strbuf_addstr(text, "  ");
+		add_safe(text, t->reason_text);
+	}
 }
 
 void report_failure_card(const struct state *s, const struct trial *t, const char *dir, struct strbuf *text)
@@ -71,24 +73,36 @@ void report_failure_card(const struct state *s, const struct trial *t, const cha
 	if (t->run.log_path && *t->run.log_path) {
 		const char *line =
 			strncmp(t->run.evidence_source, "log:", 4) == 0 ? t->run.evidence_source + 3 : "";
-		strbuf_addf(text, "         log    %s/%s%s\n", dir, t->run.log_path, line);
+		strbuf_addf(text, "         log    %s/", dir);
+		add_safe(text, t->run.log_path);
+		add_safe(text, line);
+		strbuf_addch(text, '\n');
 	}
 	if (t->run.evidence && *t->run.evidence) {
 		strbuf_addstr(text, "         said   ");
-		strbuf_add_escaped(text, t->run.evidence, strlen(t->run.evidence));
+		add_safe(text, t->run.evidence);
 		strbuf_addch(text, '\n');
 	}
 	strbuf_addstr(text, "         means  ");
 	add_meaning(s, t, text);
-	strbuf_addf(text, "\n         next   infrarsi show %d --log    or carry on: the search does\n",
-		t->number);
+	if (t->run.log_path)
+		strbuf_addf(text,
+			"\n         next   infrarsi show %d --log    or carry on: the search does\n",
+			t->number);
+	else
+		strbuf_addstr(text, "\n         next   carry on: the search does\n");
 }
 
 static void add_prediction(const struct trial *t, struct strbuf *text)
 {
 	char unit[UNIT_TEXT_SIZE];
-	if (*t->operators || *t->reason)
-		strbuf_addf(text, "why        %s: %s\n", t->operators, t->reason);
+	if (*t->operators || *t->reason) {
+		strbuf_addstr(text, "why        ");
+		add_safe(text, t->operators);
+		strbuf_addstr(text, ": ");
+		add_safe(text, t->reason);
+		strbuf_addch(text, '\n');
+	}
 	if (!isfinite(t->predicted_ln))
 		return;
 	strbuf_addf(text, "predicted  %s", format_speedup(t->predicted_ln, unit));
@@ -98,11 +112,13 @@ static void add_prediction(const struct trial *t, struct strbuf *text)
 
 static void add_measured(const struct state *s, const struct trial *t, struct strbuf *text)
 {
-	char unit[UNIT_TEXT_SIZE], speedup[UNIT_TEXT_SIZE];
-	if (t->run.has_time)
-		strbuf_addf(text, "measured   %.4f s/update (median %.4f), %s against %.4f; window %d..%d\n",
-			t->run.time_s, t->run.median_s, format_speedup(t->run.gain_ln, speedup),
-			s->noise.mean_s, s->task->contract.warmup + 1, s->task->contract.updates);
+	char unit[UNIT_TEXT_SIZE];
+	if (t->run.has_time) {
+		strbuf_addf(text, "measured   %.4f s/update (median %.4f), ", t->run.time_s, t->run.median_s);
+		add_speedup(text, t->run.gain_ln, 2);
+		strbuf_addf(text, " against %.4f; window %d..%d\n", s->noise.mean_s,
+			s->task->contract.warmup + 1, s->task->contract.updates);
+	}
 	if (isfinite(t->run.peak_bytes))
 		strbuf_addf(text, "memory     %s at its peak\n", format_bytes(t->run.peak_bytes, unit));
 	strbuf_addf(text, "cost       %.1f device-seconds, build %.1f s\n", t->device_s, t->run.build_s);
@@ -121,13 +137,22 @@ void report_trial_details(const struct state *s, const struct trial *t, const ch
 		return;
 	}
 	add_measured(s, t, text);
-	strbuf_addf(text, "receipt    %s/%s\nlog        %s/%s\nverdict    ", dir, t->run.receipt_path, dir,
-		t->run.log_path);
+	strbuf_addf(text, "receipt    %s/", dir);
+	add_safe(text, t->run.receipt_path);
+	strbuf_addf(text, "\nlog        %s/", dir);
+	add_safe(text, t->run.log_path);
+	strbuf_addstr(text, "\nverdict    ");
 	count_items(v, text);
 	strbuf_addch(text, '\n');
-	for (int i = 0; i < N_ITEMS; i++)
-		strbuf_addf(text, "  L%d %-22s %-9s %s\n", item_infos[i].layer, item_infos[i].name,
-			item_result_names[v->items[i].result], v->items[i].reason);
-	for (int i = 0; i < v->n_reviews; i++)
-		strbuf_addf(text, "  review: %s\n", v->reviews[i]);
+	for (int i = 0; i < N_ITEMS; i++) {
+		strbuf_addf(text, "  L%d %-22s %-9s ", item_infos[i].layer, item_infos[i].name,
+			item_result_names[v->items[i].result]);
+		add_safe(text, v->items[i].reason);
+		strbuf_addch(text, '\n');
+	}
+	for (int i = 0; i < v->n_reviews; i++) {
+		strbuf_addstr(text, "  review: ");
+		add_safe(text, v->reviews[i]);
+		strbuf_addch(text, '\n');
+	}
 }

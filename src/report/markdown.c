@@ -54,8 +54,11 @@ static void add_head(const struct state *s, struct strbuf *text)
 				    "reference stays as it is. ");
 	else
 		strbuf_addstr(text, "The campaign is not over: promotion has not been carried out. ");
-	strbuf_addf(text, "Campaign `%s`, begun %s, last entry %s.\n\n", s->campaign_id, s->first_utc,
-		s->last_utc);
+	strbuf_addf(text, "Campaign `%s`, begun ", s->campaign_id);
+	add_cell(text, s->first_utc);
+	strbuf_addstr(text, ", last entry ");
+	add_cell(text, s->last_utc);
+	strbuf_addstr(text, ".\n\n");
 	strbuf_addstr(text, "    ");
 	report_delivered_line(s, text);
 	strbuf_addch(text, '\n');
@@ -70,7 +73,9 @@ static void add_claims(const struct state *s, struct strbuf *text)
 			    "needed | result |\n|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < s->n_duels; i++) {
 		const struct duel *d = &s->duels[i];
-		strbuf_addf(text, "| %d | %d | %.3fx | ", d->finalist, d->trial, exp(d->claimed_ln));
+		strbuf_addf(text, "| %d | %d | ", d->finalist, d->trial);
+		add_speedup(text, d->claimed_ln, 3);
+		strbuf_addstr(text, " | ");
 		if (d->finished && d->valid)
 			strbuf_addf(text, "%.3fx | %.3f to %.3f | %.3fx | %s |\n", exp(d->result.gain_ln),
 				exp(d->result.low_ln), exp(d->result.high_ln), exp(d->result.threshold_ln),
@@ -93,12 +98,20 @@ static void add_claims(const struct state *s, struct strbuf *text)
 	}
 }
 
-static void add_words(struct strbuf *text, const char *const *words)
+/* One line of an indented code block: a line break in a word would end the block. */
+static void add_command(struct strbuf *text, const char *const *env, const char *const *argv)
 {
-	for (size_t i = 0; words && words[i]; i++) {
-		strbuf_addch(text, ' ');
-		strbuf_add_shell(text, words[i]);
-	}
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
+	const char *const *const lists[] = {env, argv};
+	strbuf_addstr(&line, env && env[0] ? "env" : "");
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; lists[k] && lists[k][i]; i++) {
+			strbuf_addstr(&line, line.len ? " " : "");
+			strbuf_add_shell(&line, lists[k][i]);
+		}
+	strbuf_addstr(text, "    ");
+	strbuf_add_escaped(text, line.buf, line.len);
+	strbuf_addch(text, '\n');
 }
 
 static void add_changes(const struct state *s, const struct trial *t, struct strbuf *text)
@@ -136,20 +149,16 @@ static void add_winner(const struct state *s, struct strbuf *text)
 	struct resolved resolved = {0};
 	strbuf_addf(text, "## The winner: trial %d\n\n", t->number);
 	add_changes(s, t, text);
+	strbuf_addch(text, '\n');
+	add_patch_reviews(s, t, add_cell, text);
 	strbuf_addstr(text, "\n## How to reproduce\n\n    infrarsi apply --branch faster     # patches and "
 			    "run-fast.sh, as commits\n");
 	if (space_resolve(&s->space, &t->candidate, &arena, &resolved, NULL) == OK) {
 		strbuf_addstr(text, "\nor by hand");
 		strbuf_addstr(text, ", the patches from `.infrarsi/patches/` applied:\n\n");
-		if (resolved.build_argv) {
-			strbuf_addstr(text, "   ");
-			add_words(text, resolved.build_argv);
-			strbuf_addch(text, '\n');
-		}
-		strbuf_addstr(text, "    env");
-		add_words(text, resolved.env);
-		add_words(text, resolved.argv);
-		strbuf_addch(text, '\n');
+		if (resolved.build_argv)
+			add_command(text, resolved.build_env, resolved.build_argv);
+		add_command(text, resolved.env, resolved.argv);
 	}
 	strbuf_addstr(
 		text, "\n`infrarsi verify` judges the stored receipts again, without running anything.\n\n");
@@ -161,13 +170,13 @@ static void add_chart(const struct state *s, struct strbuf *text)
 {
 	double largest = 1;
 	for (size_t i = 0; i < s->n_trials; i++)
-		if (s->trials[i].run.has_time && isfinite(s->trials[i].run.gain_ln))
+		if (s->trials[i].run.has_time && isfinite(exp(s->trials[i].run.gain_ln)))
 			largest = fmax(largest, exp(s->trials[i].run.gain_ln));
 	strbuf_addstr(text, "```\n");
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
 		strbuf_addf(text, "%3d ", t->number);
-		if (!t->run.has_time || !isfinite(t->run.gain_ln)) {
+		if (!t->run.has_time || !isfinite(exp(t->run.gain_ln))) {
 			strbuf_addf(text, "%s\n", trial_status_names[t->status]);
 			continue;
 		}
@@ -198,16 +207,20 @@ static void add_trials(const struct state *s, struct strbuf *text)
 		add_cell(text, t->operators);
 		strbuf_addf(text, " | %s | ", trial_status_names[t->status]);
 		if (t->run.has_time)
-			strbuf_addf(text, "%.4f | %.2fx | ", t->run.time_s, exp(t->run.gain_ln));
+			strbuf_addf(text, "%.4f | ", t->run.time_s);
 		else
-			strbuf_addstr(text, "- | - | ");
+			strbuf_addstr(text, "- | ");
+		add_speedup(text, t->run.gain_ln, 2);
+		strbuf_addstr(text, " | ");
 		bool has_peak = t->run.receipt_path && isfinite(t->run.peak_bytes);
 		strbuf_addf(text, "%s |\n", has_peak ? format_bytes(t->run.peak_bytes, unit) : "-");
 	}
 	for (size_t i = 0; i < s->n_refusals; i++) {
 		strbuf_addstr(text, "| - | patch ");
 		add_cell(text, s->refusals[i].name);
-		strbuf_addf(text, " | - | refused by %s: ", s->refusals[i].by);
+		strbuf_addstr(text, " | - | refused by ");
+		add_cell(text, s->refusals[i].by);
+		strbuf_addstr(text, ": ");
 		add_cell(text, s->refusals[i].reason);
 		strbuf_addstr(text, " | - | - | - |\n");
 	}
@@ -237,8 +250,11 @@ static void add_failures(const struct state *s, struct strbuf *text)
 			strbuf_addstr(text, ". The job said ");
 			add_code(text, t->run.evidence);
 		}
-		if (t->run.log_path && *t->run.log_path)
-			strbuf_addf(text, " (`%s`)", t->run.log_path);
+		if (t->run.log_path && *t->run.log_path) {
+			strbuf_addstr(text, " (");
+			add_cell(text, t->run.log_path);
+			strbuf_addch(text, ')');
+		}
 		strbuf_addch(text, '\n');
 	}
 	if (any)
@@ -294,7 +310,7 @@ static void add_cost(const struct state *s, struct strbuf *text)
 				text, "%s%d %s", first ? "" : ", ", bill.by_status[k], trial_status_names[k]);
 			first = false;
 		}
-	strbuf_addf(text, "%s; %zu candidates refused before they ran.", first ? "none" : "", s->n_refusals);
+	strbuf_addf(text, "%s; %zu refused before running.", first ? "none" : "", s->n_refusals);
 	if (isfinite(payback_s(s)))
 		strbuf_addf(text, " The cost is earned back after %s of the faster training.",
 			format_duration(payback_s(s), unit));
@@ -315,12 +331,15 @@ static void add_setting(const struct state *s, struct strbuf *text)
 			n->mean_s, n->runs, s->task->contract.warmup + 1, s->task->contract.updates,
 			100 * n->sigma_pair, 100 * n->between_runs, 100 * n->half_floor, 100 * n->white_floor,
 			n->drifts ? " The reference drifts from run to run." : "", 200 * n->sigma_pair);
-	strbuf_addstr(text, "Machine: ");
-	add_cell(text, json_text_of(machine, "cpu"));
-	strbuf_addf(text, ", %lld cores, kernel ", (long long)json_integer_of(machine, "cores"));
-	add_cell(text, json_text_of(machine, "kernel"));
-	strbuf_addf(text, ". Reference source: snapshot commit `%s`, uncommitted changes included.\n\n",
-		s->commit);
+	if (machine) {
+		strbuf_addstr(text, "Machine: ");
+		add_cell(text, json_text_of(machine, "cpu"));
+		strbuf_addf(text, ", %lld cores, kernel ", (long long)json_integer_of(machine, "cores"));
+		add_cell(text, json_text_of(machine, "kernel"));
+		strbuf_addstr(text, ". ");
+	}
+	strbuf_addf(
+		text, "Reference source: snapshot commit `%s`, uncommitted changes included.\n\n", s->commit);
 }
 
 static void add_limits(const struct state *s, struct strbuf *text)

@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -27,10 +28,26 @@ static void add_quoted(struct strbuf *text, const char *value)
 	strbuf_addch(text, '"');
 }
 
+/* Readers of YAML 1.1 take a number with an exponent for one only where it has a point too. */
+static void add_value(struct strbuf *text, double value)
+{
+	char buf[64];
+	snprintf(buf, sizeof(buf), "%.6g", value);
+	const char *exponent = strchr(buf, 'e');
+	if (value == floor(value) && fabs(value) < 1e15)
+		strbuf_addf(text, "%.0f", value);
+	else if (exponent && !strchr(buf, '.'))
+		strbuf_addf(text, "%.*s.0%s", (int)(exponent - buf), buf, exponent);
+	else
+		strbuf_addstr(text, buf);
+}
+
 static void add_number(struct strbuf *text, const char *key, double value)
 {
-	if (isfinite(value))
-		strbuf_addf(text, ", %s: %.6g", key, value);
+	if (!isfinite(value))
+		return;
+	strbuf_addf(text, ", %s: ", key);
+	add_value(text, value);
 }
 
 static void add_settings(const struct state *s, const struct candidate *c, struct strbuf *text)
@@ -39,7 +56,9 @@ static void add_settings(const struct state *s, const struct candidate *c, struc
 	strbuf_addstr(text, "settings: {");
 	for (size_t i = 0; i < s->task->n_knobs; i++) {
 		const struct knob *knob = &s->task->knobs[i];
-		strbuf_addf(text, "%s%s: ", first ? "" : ", ", knob->name);
+		strbuf_addstr(text, first ? "" : ", ");
+		add_quoted(text, knob->name); /* a knob may be called "on" or "no" */
+		strbuf_addstr(text, ": ");
 		add_quoted(text, knob->settings[c->setting[i]].text);
 		first = false;
 	}
@@ -60,45 +79,57 @@ static void add_environment(const struct state *s, struct strbuf *text)
 	CLEANUP(json_decref_ptr) json_t *json = json_loads(s->environment_json, 0, NULL);
 	const char *key;
 	json_t *value;
-	strbuf_addstr(text, "environment:\n");
+	bool first = true;
+	strbuf_addstr(text, "environment:");
 	json_object_foreach(json, key, value)
 	{
-		if (json_is_string(value)) {
-			strbuf_addf(text, "  %s: ", key);
+		if (!json_is_string(value) && !json_is_number(value))
+			continue;
+		strbuf_addstr(text, first ? "\n  " : "  ");
+		first = false;
+		add_quoted(text, key);
+		strbuf_addstr(text, ": ");
+		if (json_is_string(value))
 			add_quoted(text, json_string_value(value));
-			strbuf_addch(text, '\n');
-		} else if (json_is_number(value)) {
-			strbuf_addf(text, "  %s: %.6g\n", key, json_number_value(value));
-		}
+		else
+			add_value(text, json_number_value(value));
+		strbuf_addch(text, '\n');
 	}
+	strbuf_addstr(text, first ? " {}\n" : "");
 }
 
 static void add_observations(const struct state *s, struct strbuf *text)
 {
-	strbuf_addstr(text, "observations:\n");
+	bool first = true;
+	strbuf_addstr(text, "observations:");
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
 		if (t->status != TRIAL_VALID)
 			continue;
-		strbuf_addf(text, "  - {trial: %d, ", t->number);
+		strbuf_addf(text, "%s  - {trial: %d, ", first ? "\n" : "", t->number);
+		first = false;
 		add_settings(s, &t->candidate, text);
 		add_number(text, "time_s", t->run.time_s);
 		add_number(text, "gain_ln", t->run.gain_ln);
 		add_number(text, "peak_bytes", t->run.peak_bytes);
 		strbuf_addstr(text, "}\n");
 	}
+	strbuf_addstr(text, first ? " []\n" : "");
 }
 
 static void add_constraints(const struct state *s, struct strbuf *text)
 {
-	strbuf_addstr(text, "constraints:\n");
+	bool first = true;
+	strbuf_addstr(text, "constraints:");
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
 		if (t->status != TRIAL_OOM && t->status != TRIAL_CRASHED && t->status != TRIAL_HUNG &&
 			t->status != TRIAL_INVALID)
 			continue;
 		const struct verdict *v = &t->run.verdict;
-		strbuf_addf(text, "  - {trial: %d, kind: %s, ", t->number, trial_status_names[t->status]);
+		strbuf_addf(text, "%s  - {trial: %d, kind: %s, ", first ? "\n" : "", t->number,
+			trial_status_names[t->status]);
+		first = false;
 		add_settings(s, &t->candidate, text);
 		add_number(text, "shortfall_bytes", t->run.shortfall_bytes);
 		strbuf_addstr(text, ", reason: ");
@@ -107,6 +138,7 @@ static void add_constraints(const struct state *s, struct strbuf *text)
 						   : "");
 		strbuf_addstr(text, "}\n");
 	}
+	strbuf_addstr(text, first ? " []\n" : "");
 }
 
 void report_pack_yaml(const struct state *s, struct strbuf *text)
@@ -124,14 +156,20 @@ void report_pack_yaml(const struct state *s, struct strbuf *text)
 	add_quoted(text, s->task->stack);
 	strbuf_addch(text, '\n');
 	add_environment(s, text);
-	if (s->has_noise)
-		strbuf_addf(text, "reference: {runs: %d, time_s: %.6g, sigma_pair: %.6g, peak_bytes: %.0f}\n",
-			s->noise.runs, s->noise.mean_s, s->noise.sigma_pair,
-			isfinite(s->reference_peak_bytes) ? s->reference_peak_bytes : 0);
-	if (d)
-		strbuf_addf(text,
-			"delivered: {trial: %d, gain_ln: %.6g, low_ln: %.6g, high_ln: %.6g, pairs: %d}\n",
-			d->trial, d->result.gain_ln, d->result.low_ln, d->result.high_ln, d->result.pairs);
+	if (s->has_noise) {
+		strbuf_addf(text, "reference: {runs: %d", s->noise.runs);
+		add_number(text, "time_s", s->noise.mean_s);
+		add_number(text, "sigma_pair", s->noise.sigma_pair);
+		add_number(text, "peak_bytes", s->reference_peak_bytes);
+		strbuf_addstr(text, "}\n");
+	}
+	if (d) {
+		strbuf_addf(text, "delivered: {trial: %d, pairs: %d", d->trial, d->result.pairs);
+		add_number(text, "gain_ln", d->result.gain_ln);
+		add_number(text, "low_ln", d->result.low_ln);
+		add_number(text, "high_ln", d->result.high_ln);
+		strbuf_addstr(text, "}\n");
+	}
 	add_observations(s, text);
 	add_constraints(s, text);
 }

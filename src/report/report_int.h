@@ -16,6 +16,13 @@ const struct duel *delivered_duel(const struct state *s);
 const struct trial *trial_numbered(const struct state *s, int number);
 /* What a trial changed, relative to the trial it was derived from. */
 void describe_change(const struct state *s, const struct trial *t, struct strbuf *text);
+/* Text from jobs, patches, models and task files, for a terminal. */
+void add_safe(struct strbuf *text, const char *value);
+/* "1.42x", "-" where it is unknown. */
+void add_speedup(struct strbuf *text, double gain_ln, int decimals);
+/* What the audit wants looked at in the patches of a trial; calls for each such patch. */
+typedef void (*review_fn)(struct strbuf *text, const char *value);
+void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text);
 /* "13 pass, 3 n/a" */
 void count_items(const struct verdict *v, struct strbuf *text);
 /* How long the sped-up training has to run until the time it saved equals what the campaign cost; NAN without

@@ -110,8 +110,10 @@ void report_trial_row(const struct state *s, const struct trial *t, struct strbu
 	add_column(text, what.buf, WHAT_COLUMNS);
 	snprintf(updates, sizeof(updates), "%d/%d", t->run.updates_seen, s->task->contract.updates);
 	strbuf_addf(text, " %7s", updates);
-	if (t->run.has_time)
+	if (t->run.has_time && isfinite(t->run.gain_ln))
 		strbuf_addf(text, " %9.4f %8s", t->run.time_s, format_speedup(t->run.gain_ln, unit));
+	else if (t->run.has_time)
+		strbuf_addf(text, " %9.4f %8s", t->run.time_s, "-");
 	else
 		strbuf_addf(text, " %9s %8s", "-", "-");
 	add_memory(t, text);

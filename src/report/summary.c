@@ -32,6 +32,19 @@ const struct duel *delivered_duel(const struct state *s)
 	return s->finished && s->delivered_finalist ? &s->duels[s->delivered_finalist - 1] : NULL;
 }
 
+void add_safe(struct strbuf *text, const char *value)
+{
+	strbuf_add_escaped(text, value, strlen(value));
+}
+
+void add_speedup(struct strbuf *text, double gain_ln, int decimals)
+{
+	if (isfinite(gain_ln))
+		strbuf_addf(text, "%.*fx", decimals, exp(gain_ln));
+	else
+		strbuf_addch(text, '-');
+}
+
 void count_items(const struct verdict *v, struct strbuf *text)
 {
 	int counts[4] = {0};
@@ -72,6 +85,19 @@ void report_delivered_line(const struct state *s, struct strbuf *text)
 		bill.total_s / seconds_per_hour);
 }
 
+static void add_shortfall(const struct duel *d, struct strbuf *text)
+{
+	strbuf_addstr(text, "Not delivered: ");
+	add_speedup(text, d->result.gain_ln, 3);
+	if (d->result.gain_ln > d->result.threshold_ln) {
+		strbuf_addstr(text, " measured, but the last run's verdict rejects it\n");
+		return;
+	}
+	strbuf_addstr(text, " measured, more than ");
+	add_speedup(text, d->result.threshold_ln, 3);
+	strbuf_addstr(text, " is needed to be sure\n");
+}
+
 static void add_duel(const struct duel *d, struct strbuf *text)
 {
 	double reference = 0, candidate = 0;
@@ -92,8 +118,20 @@ static void add_duel(const struct duel *d, struct strbuf *text)
 	if (!d->valid)
 		strbuf_addstr(text, "Not delivered: a re-run was not valid\n");
 	else if (!d->result.delivered)
-		strbuf_addf(text, "Not delivered: %.2fx measured, more than %.3fx is needed to be sure\n",
-			exp(d->result.gain_ln), exp(d->result.threshold_ln));
+		add_shortfall(d, text);
+}
+
+void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text)
+{
+	for (size_t i = 0; i < s->space.n_patches; i++) {
+		if (!t->candidate.setting[s->task->n_knobs + i] || !*s->patch_reviews[i])
+			continue;
+		strbuf_addstr(text, s->patch_accepted[i] ? "Reviewed: patch " : "To review: patch ");
+		add(text, s->space.patches[i].name);
+		strbuf_addstr(text, ": ");
+		add(text, s->patch_reviews[i]);
+		strbuf_addch(text, '\n');
+	}
 }
 
 static void add_outcome(const struct state *s, struct strbuf *text)
@@ -105,13 +143,51 @@ static void add_outcome(const struct state *s, struct strbuf *text)
 						: "Promotion has not been carried out yet.\n");
 		return;
 	}
-	strbuf_addf(text,
-		"Delivered %.2fx (95%% interval %.2f to %.2f); claimed during search %.2fx.  16 items: ",
-		exp(d->result.gain_ln), exp(d->result.low_ln), exp(d->result.high_ln), exp(d->claimed_ln));
+	strbuf_addf(text, "Delivered %.2fx (95%% interval %.2f to %.2f); claimed during search ",
+		exp(d->result.gain_ln), exp(d->result.low_ln), exp(d->result.high_ln));
+	add_speedup(text, d->claimed_ln, 2);
+	strbuf_addstr(text, ".  16 items: ");
 	count_items(&d->verdict, text);
 	strbuf_addstr(text, ".\n");
-	for (int i = 0; i < d->verdict.n_reviews; i++)
-		strbuf_addf(text, "To review: %s\n", d->verdict.reviews[i]);
+	for (int i = 0; i < d->verdict.n_reviews; i++) {
+		strbuf_addstr(text, "To review: ");
+		add_safe(text, d->verdict.reviews[i]);
+		strbuf_addch(text, '\n');
+	}
+	const struct trial *t = trial_numbered(s, d->trial);
+	if (t)
+		add_patch_reviews(s, t, add_safe, text);
+}
+
+static bool ran_well(const struct state *s, size_t patch)
+{
+	for (size_t i = 0; i < s->n_trials; i++)
+		if (s->trials[i].status == TRIAL_VALID &&
+			s->trials[i].candidate.setting[s->task->n_knobs + patch])
+			return true;
+	return false;
+}
+
+/* What was measured and may not be promoted before a person has looked at it. */
+static void add_waiting(const struct state *s, struct strbuf *text)
+{
+	for (size_t i = 0; i < s->space.n_patches; i++) {
+		if (!*s->patch_reviews[i] || s->patch_accepted[i] || !ran_well(s, i))
+			continue;
+		strbuf_addstr(text, "Waits for review: patch ");
+		add_safe(text, s->space.patches[i].name);
+		strbuf_addstr(text, " (");
+		add_safe(text, s->patch_reviews[i]);
+		strbuf_addstr(text, "). Read it, then  infrarsi audit --accept ");
+		add_safe(text, s->space.patches[i].name);
+		strbuf_addstr(text, "  and  infrarsi run\n");
+	}
+}
+
+/* The others are in the bill, not in the number of trials. */
+static bool uses_budget(enum trial_status status)
+{
+	return status != TRIAL_REGISTERED && status != TRIAL_INTERRUPTED && status != TRIAL_TRANSIENT;
 }
 
 static void add_cost(const struct state *s, struct strbuf *text)
@@ -120,16 +196,20 @@ static void add_cost(const struct state *s, struct strbuf *text)
 	char unit[UNIT_TEXT_SIZE];
 	bool first = true;
 	bill_of(s, &bill);
-	strbuf_addf(text, "Cost: %d trials (", s->n_counted);
+	strbuf_addf(text, "Cost: %d trial%s (", s->n_counted, s->n_counted == 1 ? "" : "s");
 	for (int k = 0; k < N_TRIAL_STATUSES; k++) {
-		if (!bill.by_status[k])
+		if (!bill.by_status[k] || !uses_budget((enum trial_status)k))
 			continue;
 		strbuf_addf(text, "%s%d %s", first ? "" : ", ", bill.by_status[k], trial_status_names[k]);
 		first = false;
 	}
 	strbuf_addf(text, "%s)", first ? "none" : "");
+	for (int k = 0; k < N_TRIAL_STATUSES; k++)
+		if (bill.by_status[k] && !uses_budget((enum trial_status)k))
+			strbuf_addf(text, ", %d %s", bill.by_status[k], trial_status_names[k]);
 	if (s->n_refusals)
-		strbuf_addf(text, " and %zu refused before they ran", s->n_refusals);
+		strbuf_addf(text, " and %zu candidate%s refused before running", s->n_refusals,
+			s->n_refusals == 1 ? "" : "s");
 	strbuf_addf(text, "; %.3g device-hours", bill.total_s / seconds_per_hour);
 	if (isfinite(payback_s(s)))
 		strbuf_addf(text, "; pays back after %s of training", format_duration(payback_s(s), unit));
@@ -146,6 +226,7 @@ void report_summary(const struct state *s, struct strbuf *text)
 		if (s->duels[i].finished)
 			add_duel(&s->duels[i], text);
 	add_outcome(s, text);
+	add_waiting(s, text);
 	add_cost(s, text);
 	if (delivered_duel(s))
 		strbuf_addstr(text, "Next: infrarsi report    or    infrarsi apply --branch faster\n");

@@ -208,3 +208,12 @@ void lock_compare(const struct lock *expected, const struct lock *found, struct 
 		j += order >= 0;
 	}
 }
+
+void lock_list_missing(const struct lock *lock, const char *root, struct strbuf *ret_differences)
+{
+	for (size_t i = 0; i < lock->n_files; i++) {
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", root, lock->files[i].path);
+		if (!path_exists(path))
+			add_difference(ret_differences, lock->files[i].path, "missing");
+	}
+}

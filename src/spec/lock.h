@@ -31,6 +31,8 @@ enum err_code lock_read(const char *path, struct lock *ret_lock, struct err *ret
 enum err_code lock_write(const struct lock *lock, const char *path, struct err *reterr) MUST_CHECK;
 /* One line a difference; empty when equal. */
 void lock_compare(const struct lock *expected, const struct lock *found, struct strbuf *ret_differences);
+/* The locked files that are gone, in the same form: where a pattern's only file is, lock_compute() fails. */
+void lock_list_missing(const struct lock *lock, const char *root, struct strbuf *ret_differences);
 void lock_release(struct lock *lock);
 
 #endif

@@ -342,6 +342,20 @@ static enum err_code accept_promotion_over(struct replay *r, const json_t *body,
 	return OK;
 }
 
+/* A reviewed patch may be promoted from here on: promotion that went without it is carried out anew. */
+static enum err_code accept_audit(struct replay *r, const json_t *body, struct err *reterr)
+{
+	struct state *s = r->s;
+	const char *digest = json_text_of(body, "patch");
+	for (size_t i = 0; i < s->space.n_patches; i++)
+		if (strcmp(s->space.patches[i].digest, digest) == 0) {
+			s->patch_accepted[i] = true;
+			reopen_promotion(r);
+			return OK;
+		}
+	return err_set(reterr, ERR_INPUT, "patch: no patch of this campaign has the digest '%s'", digest);
+}
+
 static enum err_code replay_accept(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
@@ -353,6 +367,7 @@ static enum err_code replay_accept(
 		{"finalist", accept_finalist},
 		{"duel", accept_duel},
 		{"promotion_over", accept_promotion_over},
+		{"audit", accept_audit},
 	};
 	const char *what = json_text_of(body, "what");
 	for (size_t i = 0; i < ARRAY_LEN(accepts); i++)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "spec/task.h"
 #include "state/state_int.h"
 
@@ -53,9 +54,25 @@ static void mark_conflicts(
 	}
 }
 
+/* The audit's findings of a patch that it let through for a person to look at, as one line. */
+static const char *review_text(struct arena *arena, const json_t *body)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	size_t index;
+	json_t *value;
+	if (strcmp(json_text_of(body, "audit"), "review") != 0)
+		return "";
+	json_array_foreach(json_object_get(body, "findings"), index, value)
+	{
+		const char *finding = json_string_value(value);
+		strbuf_addf(&text, "%s%s", index ? "; " : "", finding ? finding : "");
+	}
+	return text.len ? arena_strdup(arena, text.buf) : "the audit says so";
+}
+
 /* Patches are read first, since every candidate names its levers by the whole space. */
 static enum err_code read_proposal(struct state *s, const struct ledger_entry *e, const json_t *body,
-	struct patch_lever *lever, const char **ret_path, struct err *reterr)
+	size_t index, struct patch_lever *lever, struct err *reterr)
 {
 	const json_t *patch = json_object_get(body, "patch");
 	const char *path = json_text_of(body, "diff_path");
@@ -66,7 +83,8 @@ static enum err_code read_proposal(struct state *s, const struct ledger_entry *e
 			".infrarsi",
 			(long long)e->id);
 	patch_from_body(&s->arena, patch, lever);
-	*ret_path = arena_strdup(&s->arena, path);
+	s->patch_paths[index] = arena_strdup(&s->arena, path);
+	s->patch_reviews[index] = review_text(&s->arena, body);
 	return OK;
 }
 
@@ -80,14 +98,15 @@ static enum err_code build_space(
 	CLEANUP(free_ptr) json_t **bodies = xcalloc(room, sizeof(json_t *));
 	CLEANUP(free_ptr) bool *conflicts = xcalloc(room * room, sizeof(bool));
 	s->patch_paths = arena_array(&s->arena, room, sizeof(char *));
+	s->patch_reviews = arena_array(&s->arena, room, sizeof(char *));
+	s->patch_accepted = arena_array(&s->arena, room, sizeof(bool));
 	enum err_code code = OK;
 	for (size_t i = 0; i < n_entries && code == OK; i++) {
 		if (entries[i].kind != ENTRY_PROPOSAL)
 			continue;
 		code = entry_body(&entries[i], &bodies[n], reterr);
 		if (code == OK)
-			code = read_proposal(
-				s, &entries[i], bodies[n], &levers[n], &s->patch_paths[n], reterr);
+			code = read_proposal(s, &entries[i], bodies[n], n, &levers[n], reterr);
 		n++;
 	}
 	for (size_t i = 0; i < n && code == OK; i++)
@@ -264,6 +283,15 @@ void state_release(struct state *s)
 	space_release(&s->space);
 	arena_release(&s->arena);
 	*s = (struct state){0};
+}
+
+bool state_waits_for_review(const struct state *s, const struct trial *t)
+{
+	for (size_t i = 0; i < s->space.n_patches; i++)
+		if (t->candidate.setting[s->task->n_knobs + i] && *s->patch_reviews[i] &&
+			!s->patch_accepted[i])
+			return true;
+	return false;
 }
 
 enum err_code state_incumbent(const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr)

@@ -110,7 +110,9 @@ struct state {
 	uint64_t seed;
 	int64_t next_seq; /* of receipts */
 	const char *last_receipt_digest;
-	const char **patch_paths; /* of each patch lever's diff, relative to .infrarsi */
+	const char **patch_paths;   /* of each patch lever's diff, relative to .infrarsi */
+	const char **patch_reviews; /* what the audit wants a person to look at in it; "" = nothing */
+	bool *patch_accepted;       /* a person looked and accepted it (infrarsi audit --accept) */
 	struct execution *references;
 	size_t n_references;
 	bool has_profile;
@@ -144,6 +146,8 @@ enum err_code state_load(const struct task *task, struct ledger *ledger, struct 
 void state_release(struct state *s);
 
 /* Index into trials of the incumbent by posterior mean; -1 = the reference. */
+/* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted. */
+bool state_waits_for_review(const struct state *s, const struct trial *t);
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
 /* Phase shares of an update from the profile run: fraction per phase, the rest in *ret_other; false without a

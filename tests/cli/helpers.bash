@@ -97,3 +97,26 @@ wait_until() { # SECONDS COMMAND...: until it succeeds
 		sleep 0.05
 	done
 }
+
+has_entry() { # KIND
+	[ "$(ledger "select count(*) from entry where kind = '$1'")" -ge 1 ]
+}
+
+books_balance() { # every trial and every receipt counted once
+	equals "$(ledger "select count(distinct trial) from entry where kind = 'registered'")" \
+		"$(ledger "select count(*) from entry where kind = 'registered'")"
+	local ends="('finished', 'interrupted', 'transient')"
+	equals "$(ledger "select count(*) from entry where kind = 'registered'")" \
+		"$(ledger "select count(distinct trial) from entry where trial > 0 and kind in $ends and
+			trial in (select trial from entry where kind = 'registered')")"
+	equals "$(n_receipts)" "$(ledger "select count(*) from entry where kind = 'finished'")"
+	equals "$(n_receipts)" \
+		"$(ledger "select count(distinct json_extract(body, '\$.receipt_digest')) from entry where kind = 'finished'")"
+	run infrarsi verify
+	[ "$status" -le 1 ]
+	has " 0 refused"
+}
+
+finished_trials() {
+	ledger "select count(*) from entry where kind = 'finished' and json_extract(body, '\$.role') = 'search'"
+}

@@ -124,17 +124,57 @@ refused() { # NAME [FILE...]: the verification refuses with this name, in text a
 @test "a receipt that is gone from the chain" {
 	rm -f $receipts/0003.json
 	run -5 infrarsi verify
-	has "0003"
+	has "0004.json  REFUSED  gap: receipt 3"
 }
 
-@test "a schema of another version, signed or not" {
+sign_again() { # FILE: with this user's own keys, as nobody else can
+	python3 - "$1" "$XDG_STATE_HOME/infrarsi/keys" <<'PY'
+import ctypes, ctypes.util, hashlib, hmac, json, sys
+path, keys = sys.argv[1:]
+d = json.load(open(path))
+payload = d["payload"].encode()
+campaign = json.loads(payload)["campaign"]
+secret = bytes.fromhex(open(f"{keys}/{campaign}.hmac").read())
+signing = bytes.fromhex(open(f"{keys}/ed25519.key").read())
+sodium = ctypes.CDLL(ctypes.util.find_library("sodium"))
+signature = ctypes.create_string_buffer(64)
+assert sodium.crypto_sign_detached(signature, None, payload, ctypes.c_ulonglong(len(payload)), signing) == 0
+d["hmac"] = hmac.new(secret, payload, hashlib.sha256).hexdigest()
+d["ed25519"] = signature.raw.hex()
+json.dump(d, open(path, "w"))
+PY
+}
+
+@test "a schema of another version is named, although the signatures hold" {
+	change "$last" 'd["payload"] = json.dumps(p, sort_keys=True, separators=(",", ":"))'
+	sign_again "$last"
+	run -0 infrarsi verify "$last"
 	change "$last" 'p["schema"] = 2; d["payload"] = json.dumps(p, sort_keys=True, separators=(",", ":"))'
-	run -5 infrarsi verify "$last"
-	has "REFUSED"
+	sign_again "$last"
+	refused schema "$last"
+	has "2"
 }
 
-@test "run and report do not count an edited receipt as evidence" {
-	change "$last" 'd["payload"] = d["payload"].replace("\"trial\":2", "\"trial\":3")'
+@test "replayed: another execution's events under a used nonce, signed" {
+	cp "$last" twin.json
+	change twin.json 'p["seq"] += 1; d["payload"] = json.dumps(p, sort_keys=True, separators=(",", ":"))'
+	sign_again twin.json
+	refused replayed "$last" twin.json
+}
+
+@test "a payload with a key that is missing, unknown or of the wrong type, signed" {
+	cp "$last" kept.json
+	for edit in 'del p["outcome"]' 'p["extra"] = 1' 'p["updates"]["loss"][3] = "low"' 'p["seq"] = -1'; do
+		cp -f kept.json "$last"
+		change "$last" "$edit"'; d["payload"] = json.dumps(p, sort_keys=True, separators=(",", ":"))'
+		sign_again "$last"
+		run -5 infrarsi verify "$last"
+		has "REFUSED"
+	done
+}
+
+@test "an edited reference cannot vouch for others" {
+	change $receipts/0002.json 'd["payload"] = d["payload"].replace("\"loss\":[", "\"loss\":[1,")'
 	run -5 infrarsi verify
-	has "1 refused"
+	has "0002.json  REFUSED  edited"
 }

@@ -140,9 +140,9 @@ run_by_hand() { # WHAT: the job as `apply` left it trains, outside the harness
 	no_traces
 	run git log --format=%s HEAD..faster
 	equals 2 "${#lines[@]}"
-	has "01-less-effort"
+	has "less effort"
 	run git show faster:train.c
-	has "effort = 12"
+	has "effort = 20"
 }
 
 @test "doctor and run leave no trace in git, whatever the tree looks like" {

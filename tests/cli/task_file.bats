@@ -14,7 +14,7 @@ setup() {
 edit() { # SED EXPRESSION on the task file; it must change something
 	cp infrarsi.yaml before.yaml
 	sed -i "$1" infrarsi.yaml
-	! cmp -s before.yaml infrarsi.yaml
+	run ! cmp -s before.yaml infrarsi.yaml
 }
 
 refused_with() { # TEXT [COMMANDS]: as a single error at a place in the file

@@ -55,6 +55,30 @@ static void times_are_the_harness_s(void **state)
 	receipt_release(&r);
 }
 
+static void updates_read_at_once_share_the_time(void **state)
+{
+	(void)state;
+	struct receipt r;
+	BUILD(&r, "n1", {"{\"e\":\"start\",\"schema\":1,\"nonce\":\"n1\"}", 100},
+		{"{\"e\":\"update\",\"i\":1}", 102}, {"{\"e\":\"update\",\"i\":2}", 108},
+		{"{\"e\":\"update\",\"i\":3}", 108}, {"{\"e\":\"update\",\"i\":4}", 109});
+	assert_true(r.updates[0].harness_s == 2 && r.updates[3].harness_s == 1);
+	assert_true(r.updates[1].harness_s == 3 && r.updates[2].harness_s == 3); /* 6 between them */
+	receipt_release(&r);
+	/* Most of them at once: the job holds its events back. */
+	BUILD(&r, "n1", {"{\"e\":\"start\",\"schema\":1,\"nonce\":\"n1\"}", 100},
+		{"{\"e\":\"update\",\"i\":1}", 108}, {"{\"e\":\"update\",\"i\":2}", 108},
+		{"{\"e\":\"update\",\"i\":3}", 108}, {"{\"e\":\"update\",\"i\":4}", 108});
+	assert_true(r.updates[0].harness_s == 8 && r.updates[1].harness_s == 0);
+	receipt_release(&r);
+	/* Nothing to count from. */
+	BUILD(&r, "n1", {"{\"e\":\"update\",\"i\":1}", 108}, {"{\"e\":\"update\",\"i\":2}", 108},
+		{"{\"e\":\"update\",\"i\":3}", 109});
+	assert_true(isnan(r.updates[0].harness_s) && r.updates[1].harness_s == 0);
+	assert_true(r.updates[2].harness_s == 1);
+	receipt_release(&r);
+}
+
 static void without_a_start_the_first_time_is_unknown(void **state)
 {
 	(void)state;
@@ -195,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_the_harness_s),
+		cmocka_unit_test(updates_read_at_once_share_the_time),
 		cmocka_unit_test(without_a_start_the_first_time_is_unknown),
 		cmocka_unit_test(ranks_are_added_up),
 		cmocka_unit_test(what_does_not_belong_is_counted),

@@ -1,0 +1,209 @@
+/* What promotion asks for, step by step, as a trace: o = open(finalist,trial,pairs), r/c =
+ * reference/candidate run of a pair, j = judged valid, x = judged invalid, end(finalist). */
+#include "base/base.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "ledger_fixture.h"
+#include "promote/promotion.h"
+
+enum { MAX_STEPS = 60 };
+
+struct script {
+	const char *what;
+	double found_s[4];      /* step times that the search found; 0 = no more trials */
+	double duel_s[4];       /* of the trials in duels; 0 = as found; negative = the run is not valid */
+	int failing_references; /* the first ones of each duel fail */
+	const char *trace;
+};
+
+static const struct script scripts[] = {
+	{"nothing was tried", {0}, {0}, 0, "end(0)"},
+	{"nothing is expected to be faster", {0.25, 0.3}, {0}, 0, "end(0)"},
+	{"the best wins; sides are swapped from pair to pair", {0.15, 0.1}, {0}, 0,
+		"o(1,2,2) r0 c0 c1 r1 j end(1)"},
+	{"the best is not faster after all, the next one is", {0.1, 0.15}, {0.2, 0.15}, 0,
+		"o(1,1,2) r0 c0 c1 r1 j o(2,2,2) r0 c0 c1 r1 j end(2)"},
+	{"an invalid re-run ends its duel at once", {0.1, 0.15}, {-1, 0.15}, 0,
+		"o(1,1,2) r0 c0 x o(2,2,2) r0 c0 c1 r1 j end(2)"},
+	{"three finalists and no more", {0.1, 0.11, 0.12, 0.13}, {0.2, 0.2, 0.2, 0.05}, 0,
+		"o(1,1,2) r0 c0 c1 r1 j o(2,2,2) r0 c0 c1 r1 j o(3,3,2) r0 c0 c1 r1 j end(0)"},
+	{"a reference run that fails is run again", {0.1}, {0}, 2, "o(1,1,2) r0 r0 r0 c0 c1 r1 j end(1)"},
+	{"but not for ever", {0.1}, {0}, 99, "o(1,1,2) r0 r0 r0 x end(0)"},
+};
+
+static const char *const settings[] = {"{\"threads\":\"2\"}", "{\"threads\":\"4\"}", "{\"mode\":\"fast\"}",
+	"{\"mode\":\"fast\",\"threads\":\"2\"}"};
+
+static void write_search(struct world *w, const struct script *script)
+{
+	world_begin(w, 7);
+	world_references(w);
+	for (size_t i = 0; i < ARRAY_LEN(settings) && script->found_s[i]; i++)
+		world_finish(w, ROLE_SEARCH, world_register(w, settings[i], "[]"),
+			&(struct ending){.time_s = script->found_s[i]});
+}
+
+static void open_duel(struct world *w, const struct promotion_step *step, struct strbuf *trace)
+{
+	strbuf_addf(trace, "o(%d,%d,%d)", step->finalist, step->trial, step->pairs);
+	assert_true(fabs(step->claimed_ln - w->state.trials[step->trial - 1].run.gain_ln) < 1e-12);
+	world_entry(w, ENTRY_ACCEPT, step->trial, NULL,
+		"{\"what\":\"finalist\",\"finalist\":%d,\"trial\":%d,\"pairs\":%d,\"claimed_ln\":%.17g}",
+		step->finalist, step->trial, step->pairs, step->claimed_ln);
+}
+
+static void execute(
+	struct world *w, const struct script *script, const struct promotion_step *step, struct strbuf *trace)
+{
+	int index = step->trial - 1;
+	double candidate_s = script->duel_s[index] ? script->duel_s[index] : script->found_s[index];
+	bool fails = step->is_candidate_side ? candidate_s < 0
+					     : w->state.duels[step->finalist - 1].reference_failures <
+						       script->failing_references;
+	strbuf_addf(trace, "%c%d", step->is_candidate_side ? 'c' : 'r', step->pair);
+	world_finish(w, ROLE_PROMOTION, 0,
+		&(struct ending){.time_s = step->is_candidate_side ? fabs(candidate_s) : 0.2,
+			.failing_item = fails ? ITEM_LOSS : 0,
+			.finalist = step->finalist,
+			.pair = step->pair,
+			.is_candidate_side = step->is_candidate_side});
+}
+
+static void judge(struct world *w, const struct promotion_step *step, struct strbuf *trace)
+{
+	CLEANUP(free_ptr) char *verdict = verdict_text(0);
+	strbuf_addch(trace, step->valid ? 'j' : 'x');
+	assert_true(step->valid || !step->result.delivered);
+	world_entry(w, ENTRY_ACCEPT, step->trial, NULL,
+		"{\"what\":\"duel\",\"finalist\":%d,\"trial\":%d,\"pairs\":%d,\"valid\":%s,\"gain_ln\":%.17g,"
+		"\"threshold_ln\":%.17g,\"delivered\":%s,\"verdict\":%s}",
+		step->finalist, step->trial, step->result.pairs, step->valid ? "true" : "false",
+		step->result.gain_ln, step->result.threshold_ln, step->result.delivered ? "true" : "false",
+		verdict);
+}
+
+/* One step: asked twice, for it is a pure function; then done. */
+static enum promotion_kind take_step(struct world *w, const struct script *script, struct strbuf *trace)
+{
+	struct promotion_step step, again;
+	world_load(w);
+	assert_int_equal(promotion_next(&w->state, &step, &w->error), OK);
+	world_load(w);
+	assert_int_equal(promotion_next(&w->state, &again, &w->error), OK);
+	assert_true(step.kind == again.kind && step.finalist == again.finalist && step.pair == again.pair);
+	if (step.kind != PROMOTION_OVER && trace->len)
+		strbuf_addch(trace, ' ');
+	switch (step.kind) {
+	case PROMOTION_OPEN:
+		open_duel(w, &step, trace);
+		break;
+	case PROMOTION_EXECUTE:
+		execute(w, script, &step, trace);
+		break;
+	case PROMOTION_JUDGE:
+		judge(w, &step, trace);
+		break;
+	case PROMOTION_CONCLUDE:
+		strbuf_addf(trace, "end(%d)", step.delivered_finalist);
+		world_entry(w, ENTRY_ACCEPT, 0, NULL,
+			"{\"what\":\"promotion_over\",\"delivered_finalist\":%d}", step.delivered_finalist);
+		break;
+	case PROMOTION_OVER:
+		break;
+	}
+	return step.kind;
+}
+
+static void play(struct world *w, const struct script *script, struct strbuf *trace)
+{
+	for (int i = 0; i < MAX_STEPS; i++)
+		if (take_step(w, script, trace) == PROMOTION_OVER)
+			return;
+	fail_msg("%s: no end: %s", script->what, trace->buf);
+}
+
+static void steps_follow_the_rules(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
+		struct world w;
+		world_open(&w, NULL);
+		write_search(&w, &scripts[i]);
+		play(&w, &scripts[i], &trace);
+		if (strcmp(trace.buf, scripts[i].trace) != 0)
+			fail_msg("%s: %s, expected %s", scripts[i].what, trace.buf, scripts[i].trace);
+		world_close(&w);
+	}
+}
+
+/* Stopped and interrupted in the middle: the side that was lost is run again, and nothing else. */
+static void it_resumes_in_the_middle(void **unused)
+{
+	(void)unused;
+	CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
+	struct world w;
+	world_open(&w, NULL);
+	write_search(&w, &scripts[2]);
+	for (int i = 0; i < 3; i++)
+		take_step(&w, &scripts[2], &trace);
+	world_release(&w, ENTRY_INTERRUPTED, "promotion", 0, 3);
+	ledger_close(take_ptr(w.ledger));
+	assert_int_equal(ledger_open(w.path, LEDGER_WRITE, &w.ledger, &w.error), OK);
+	play(&w, &scripts[2], &trace);
+	assert_string_equal(trace.buf, scripts[2].trace);
+	world_close(&w);
+}
+
+static void noise_asks_for_more_pairs(void **unused)
+{
+	(void)unused;
+	struct world w;
+	struct promotion_step step;
+	world_open(&w, NULL);
+	world_begin(&w, 7);
+	for (int i = 0; i < 4; i++)
+		world_finish(&w, ROLE_REFERENCE, 0, &(struct ending){.time_s = 0.2 + 0.002 * i});
+	world_finish(&w, ROLE_SEARCH, world_register(&w, settings[0], "[]"), &(struct ending){.time_s = 0.1});
+	world_load(&w);
+	assert_int_equal(promotion_next(&w.state, &step, &w.error), OK);
+	assert_int_equal(step.kind, PROMOTION_OPEN);
+	assert_int_equal(step.pairs, 4); /* DESIGN section 10: sigma_pair is not under 0.2% */
+	world_close(&w);
+}
+
+static void a_loser_of_an_earlier_promotion_is_no_finalist(void **unused)
+{
+	(void)unused;
+	CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
+	static const struct script script = {"", {0.1}, {0.2}, 0, ""};
+	struct world w;
+	world_open(&w, NULL);
+	write_search(&w, &script);
+	play(&w, &script, &trace);
+	strbuf_clear(&trace);
+	world_finish(&w, ROLE_SEARCH, world_register(&w, settings[1], "[]"), &(struct ending){.time_s = 0.3});
+	play(&w, &script, &trace);
+	assert_string_equal(trace.buf, "end(0)");
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_follow_the_rules),
+		cmocka_unit_test(it_resumes_in_the_middle),
+		cmocka_unit_test(noise_asks_for_more_pairs),
+		cmocka_unit_test(a_loser_of_an_earlier_promotion_is_no_finalist),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

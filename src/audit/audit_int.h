@@ -81,6 +81,10 @@ bool only_logs(const struct change *change, const struct source *source, TSNode 
 /* A condition that depends on how far training has come. */
 bool depends_on_step(const char *condition);
 
+/* A guard with this condition is in the chain. */
+bool guard_chain_has(const struct guard *chain, const char *text);
+/* `condition` compares a counter of the loops around `f` with `bound`, so as to stay below it. */
+bool keeps_within(const struct fact *f, const char *condition, const char *bound);
 /* The first condition around `now` that was not around `before`; NULL when there is none. Error paths and
  * choices between two ways to do the same work (`list` names it) do not count. */
 const struct guard *added_guard(
@@ -99,5 +103,26 @@ const char *resolve(const struct change *change, const char *function, const cha
 bool is_reduction(const struct change *change, const char *function, const char *now, const char *base);
 /* The arguments of a changed call with `list` names: block those made smaller. */
 void check_arguments(struct change *change, const struct fact *now, const char *reason);
+
+/* ---- loops (coverage.c, accumulation.c, early_exit.c, rule_work.c) ---- */
+
+/* A store that was made in every turn and is now left out in some. */
+void check_accumulation(struct change *change);
+/* New exits that skip work. */
+void check_exits(struct change *change);
+
+enum coverage {
+	COVERAGE_ALL,
+	COVERAGE_PART,
+	COVERAGE_PART_OF_BLOCKS, /* the loops around, or the threads, do not make up for it */
+	COVERAGE_IF_EVEN,        /* all, if the constants divide without a remainder */
+	COVERAGE_UNKNOWN,
+	COVERAGE_NOT_TRIED
+};
+
+/* Whether `now`, with the loops around it and those that go on after it, visits what `old` visited. */
+enum coverage loop_coverage(const struct change *change, const struct fact *now, const struct fact *old);
+/* One turn does several elements: the body has i + 1, i + k of an inner loop, or a loop that begins at i. */
+bool loop_steps_on(const struct fact *loop);
 
 #endif

@@ -58,23 +58,63 @@ static void add_rest(const struct source *source, TSNode node, struct strbuf *te
 	strbuf_addf(text, " ...%016llx", (unsigned long long)hash);
 }
 
-void node_text(const struct source *source, TSNode node, struct strbuf *text)
+static bool is_negation(const struct source *source, TSNode node)
 {
-	strbuf_clear(text);
-	if (ts_node_is_null(node))
-		return;
+	return node_is(node, "unary_expression") && source->text[ts_node_start_byte(node)] == '!';
+}
+
+/* What `unlikely(x)` and `__builtin_expect(!!(x), 0)` are about: x. Null for any other node. Macros of these
+ * names that say something else are found by rule A11. */
+static TSNode hinted(const struct source *source, TSNode node)
+{
+	static const char *const hints[] = {
+		"likely", "unlikely", "__builtin_expect", "__builtin_expect_with_probability"};
+	TSNode none = {0}, function = none;
+	if (node_is(node, "call_expression"))
+		function = node_field(node, "function");
+	if (!node_is(function, "identifier"))
+		return none;
+	uint32_t from = ts_node_start_byte(function), length = ts_node_end_byte(function) - from;
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
+		if (strlen(hints[i]) != length || memcmp(source->text + from, hints[i], length) != 0)
+			continue;
+		TSNode what = ts_node_named_child(node_field(node, "arguments"), 0);
+		TSNode inner = is_negation(source, what) ? node_field(what, "argument") : none;
+		if (is_negation(source, inner))
+			what = node_field(inner, "argument");
+		if (is_negation(source, inner) && node_is(what, "parenthesized_expression"))
+			what = ts_node_named_child(what, 0);
+		return node_is(what, "comment") ? none : what;
+	}
+	return none;
+}
+
+/* Hints inside hints are read as calls: no one writes them, and the stack stays small. */
+static void add_node(const struct source *source, TSNode node, bool is_in_hint, struct strbuf *text)
+{
 	TSTreeCursor cursor = ts_tree_cursor_new(node);
 	for (bool more = true; more && text->len < TEXT_CAP;) {
 		TSNode at = ts_tree_cursor_current_node(&cursor);
+		TSNode operand = is_in_hint ? (TSNode){0} : hinted(source, at);
 		if (is_leaf(at) && !node_is(at, "comment"))
 			add_token(source, at, text);
-		if (!is_leaf(at) && ts_tree_cursor_goto_first_child(&cursor))
+		if (!ts_node_is_null(operand))
+			add_node(source, operand, true, text);
+		else if (!is_leaf(at) && ts_tree_cursor_goto_first_child(&cursor))
 			continue;
 		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
 			if (!ts_tree_cursor_goto_parent(&cursor))
 				break;
 	}
 	ts_tree_cursor_delete(&cursor);
+}
+
+void node_text(const struct source *source, TSNode node, struct strbuf *text)
+{
+	strbuf_clear(text);
+	if (ts_node_is_null(node))
+		return;
+	add_node(source, node, false, text);
 	if (text->len >= TEXT_CAP)
 		add_rest(source, node, text);
 }
@@ -82,7 +122,12 @@ void node_text(const struct source *source, TSNode node, struct strbuf *text)
 /* ---- pairing ---- */
 
 /* What must agree, from the most to the least. */
-enum pass { PASS_TEXT_FUNCTION, PASS_TEXT, PASS_NAME_FUNCTION, PASS_NAME, PASS_COUNT };
+enum pass { PASS_TEXT_CONDITIONS, PASS_TEXT_FUNCTION, PASS_TEXT, PASS_NAME_FUNCTION, PASS_NAME, PASS_COUNT };
+
+static uint64_t conditions_of(const struct fact *f)
+{
+	return f->guards ? f->guards->conditions : 0;
+}
 
 static int compare_for(const struct fact *a, const struct fact *b, enum pass pass)
 {
@@ -93,8 +138,10 @@ static int compare_for(const struct fact *a, const struct fact *b, enum pass pas
 	} else if (!order) {
 		order = strcmp(a->name, b->name);
 	}
-	if (!order && (pass == PASS_TEXT_FUNCTION || pass == PASS_NAME_FUNCTION))
+	if (!order && (pass <= PASS_TEXT_FUNCTION || pass == PASS_NAME_FUNCTION))
 		order = strcmp(a->function, b->function);
+	if (!order && pass == PASS_TEXT_CONDITIONS)
+		order = (conditions_of(a) > conditions_of(b)) - (conditions_of(a) < conditions_of(b));
 	return order;
 }
 

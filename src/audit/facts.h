@@ -3,8 +3,9 @@
  * calls, assignments, loops, exits, branches, declarations, names, strings, directives. Every fact knows the
  * function and the conditions and loops around it (`guards`).
  *
- * Texts are normalised: tokens with one blank between them, comments dropped. So white space, line breaks and
- * moved code do not make a difference, and a rule can read an expression token by token (words.h).
+ * Texts are normalised: tokens with one blank between them, comments and branch hints (likely) dropped. So
+ * white space, line breaks and moved code do not make a difference, and a rule can read an expression token
+ * by token (words.h).
  *
  * Everything lives in the arena that is passed in; nodes point into the trees of the sources.
  */
@@ -60,9 +61,10 @@ enum guard_kind {
 struct guard {
 	const struct guard *up;
 	enum guard_kind kind;
-	const char *text;   /* the condition; "! ( ... )" for else branches and exits */
-	TSNode node;        /* the if, ?:, switch, loop or #if */
-	bool is_error_path; /* GUARD_AFTER_EXIT: leaves with an error */
+	const char *text;    /* the condition; "! ( ... )" for else branches and exits */
+	TSNode node;         /* the if, ?:, switch, loop or #if */
+	bool is_error_path;  /* GUARD_AFTER_EXIT: leaves with an error */
+	uint64_t conditions; /* a hash of the conditions from here up; loops do not count */
 };
 
 struct source;
@@ -98,8 +100,9 @@ struct source {
  * too long. */
 enum err_code facts_read_c(struct source *source, struct arena *arena, struct err *reterr) MUST_CHECK;
 
-/* Pairs old with new facts: equal text in the same function first, then equal text anywhere, then equal name
- * in the same function, then equal name. `same` is set for the first two. */
+/* Pairs old with new facts: equal text in the same function under equal conditions first, then in the same
+ * function, then equal text anywhere, then equal name
+ * in the same function, then equal name. `same` is set where the text is equal. */
 void facts_pair(struct fact **old, size_t n_old, struct fact **new, size_t n_new);
 
 /* The normalised text of a node. */

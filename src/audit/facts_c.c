@@ -25,6 +25,12 @@ static uint64_t hash_fact(enum fact_kind kind, const char *text)
 	return hash;
 }
 
+static uint64_t hash_conditions(const struct guard *guard)
+{
+	uint64_t above = guard->up ? guard->up->conditions : 0;
+	return guard->kind == GUARD_LOOP ? above : above * 31 + hash_fact(0, guard->text);
+}
+
 static struct fact *add(struct walker *w, enum fact_kind kind, TSNode node, const char *name,
 	const char *text, const struct scope *scope)
 {
@@ -62,6 +68,7 @@ static const struct guard *push_guard(
 {
 	struct guard *guard = arena_alloc(w->arena, sizeof(*guard));
 	*guard = (struct guard){.up = scope->guards, .kind = kind, .text = text, .node = node};
+	guard->conditions = hash_conditions(guard);
 	return guard;
 }
 
@@ -84,7 +91,8 @@ static void after_statement(struct walker *w, TSNode statement, struct scope *sc
 	if (!text)
 		return;
 	struct guard *guard = arena_alloc(w->arena, sizeof(*guard));
-	*guard = (struct guard){scope->guards, GUARD_AFTER_EXIT, text, statement, error};
+	*guard = (struct guard){scope->guards, GUARD_AFTER_EXIT, text, statement, error, 0};
+	guard->conditions = hash_conditions(guard);
 	scope->guards = guard;
 }
 

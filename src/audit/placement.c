@@ -9,11 +9,67 @@
 
 #include "audit/audit_int.h"
 
-static bool chain_has(const struct guard *chain, const char *text)
+/* `if (i < n)` says what `for (...; i < n; ...)` said. */
+static bool is_same_condition(const char *a, const char *b)
+{
+	size_t length = strlen(b);
+	return strcmp(a, b) == 0 ||
+	       (strncmp(a, "( ", 2) == 0 && strlen(a) == length + 4 && memcmp(a + 2, b, length) == 0);
+}
+
+bool guard_chain_has(const struct guard *chain, const char *text)
 {
 	for (; chain; chain = chain->up)
-		if (strcmp(chain->text, text) == 0)
+		if (is_same_condition(text, chain->text))
 			return true;
+	return false;
+}
+
+static bool counts_a_loop(const struct fact *f, const struct token *t)
+{
+	for (const struct guard *g = f->guards; g; g = g->up) {
+		const char *at = g->text;
+		struct token part;
+		/* the counter stands on the left: i < n */
+		if (g->kind == GUARD_LOOP && next_token(&at, &part) &&
+			(!token_is(&part, "(") || next_token(&at, &part)))
+			if (part.length == t->length && memcmp(part.text, t->text, t->length) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool keeps_within(const struct fact *f, const char *condition, const char *bound)
+{
+	static const char *const staying[] = {"<"}, *const leaving[] = {">=", "=="};
+	struct token t[3];
+	size_t n = 0;
+	bool negated = strncmp(condition, "! ", 2) == 0;
+	condition += negated ? 2 : 0;
+	condition += strncmp(condition, "( ", 2) == 0 ? 2 : 0;
+	while (n < 2 && next_token(&condition, &t[n]))
+		n++;
+	char op[4] = "";
+	if (n < 2 || t[1].length > 2 || !counts_a_loop(f, &t[0]))
+		return false;
+	memcpy(op, t[1].text, t[1].length);
+	size_t length = strlen(bound);
+	bool same = strncmp(condition, " ", 1) == 0 && strncmp(condition + 1, bound, length) == 0 &&
+		    (strcmp(condition + 1 + length, " )") == 0 || !condition[1 + length]);
+	return same && (negated ? name_is_one_of(op, leaving, ARRAY_LEN(leaving))
+				: name_is_one_of(op, staying, ARRAY_LEN(staying)));
+}
+
+/* A loop around `before` ended there already: `if (k < n)` inside a block, where `i < n` was the loop. */
+static bool is_old_bound(const struct fact *before, const struct fact *now, const struct guard *guard)
+{
+	const struct source *s = before->source;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_LOOP && node_contains(f->node, before->node) &&
+			keeps_within(now, guard->text, f->value))
+			return true;
+	}
 	return false;
 }
 
@@ -47,7 +103,9 @@ const struct guard *added_guard(
 	for (const struct guard *g = now->guards; g; g = g->up) {
 		if (!spend(change, 8))
 			return NULL;
-		if (g->kind == GUARD_LOOP || g->is_error_path || chain_has(before->guards, g->text))
+		if (g->kind == GUARD_LOOP || g->is_error_path || guard_chain_has(before->guards, g->text))
+			continue;
+		if (!spend(change, before->source->n_facts) || is_old_bound(before, now, g))
 			continue;
 		if (list != WORDS_COUNT && other_branch_calls(change, now, g, list))
 			continue;
@@ -90,20 +148,6 @@ static void check_removed(struct change *change, const struct fact *old, enum wo
 	snprintf(reason, sizeof(reason), "a call to %s is gone%s", what,
 		instead ? "; another call may do its work" : "");
 	report(change, fine ? AUDIT_REVIEW : AUDIT_BLOCK, old, reason);
-}
-
-static bool counts_a_loop(const struct fact *f, const struct token *t)
-{
-	for (const struct guard *g = f->guards; g; g = g->up) {
-		const char *at = g->text;
-		struct token part;
-		/* the counter stands on the left: i < n */
-		if (g->kind == GUARD_LOOP && next_token(&at, &part) &&
-			(!token_is(&part, "(") || next_token(&at, &part)))
-			if (part.length == t->length && memcmp(part.text, t->text, t->length) == 0)
-				return true;
-	}
-	return false;
 }
 
 /* A real number, or a value that outlives the call, is no count of elements. */

@@ -114,16 +114,75 @@ static bool depends_on_data(const struct change *change, const struct keepers *k
 	return false;
 }
 
-static bool mentions_keeper(const struct change *change, const struct keepers *k, const char *condition)
+static bool token_is_keeper(const struct change *change, const struct keepers *k, const struct token *t)
+{
+	char name[80] = "";
+	if (t->length >= sizeof(name))
+		return false;
+	memcpy(name, t->text, t->length);
+	return is_keeper_name(change, k, name);
+}
+
+static bool has_keeper_token(const struct change *change, const struct keepers *k, const char *text)
 {
 	struct token t;
-	while (next_token(&condition, &t)) {
-		char name[80] = "";
-		if (t.length >= sizeof(name))
-			continue;
-		memcpy(name, t.text, t.length);
-		if (is_keeper_name(change, k, name))
+	while (next_token(&text, &t))
+		if (token_is_keeper(change, k, &t))
 			return true;
+	return false;
+}
+
+/* A variable of the function that ends with the call and holds its value itself: no static, no pointer, no
+ * copy of what was kept. */
+static bool is_local_object(
+	const struct change *change, const struct keepers *k, const struct fact *at, const struct token *name)
+{
+	const struct source *s = at->source;
+	bool local = false;
+	if (!spend(change, s->n_facts))
+		return false;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (!token_is(name, f->kind == FACT_ASSIGN ? f->init : f->name) || !same_function(f, at))
+			continue;
+		if (f->kind == FACT_ASSIGN && f->value[0] != '{' && has_keeper_token(change, k, f->value))
+			return false;
+		if (f->kind != FACT_DECLARE || (f->flags & DECLARE_FIELD))
+			continue;
+		bool is_array_parameter = (f->flags & DECLARE_PARAMETER) && (f->flags & DECLARE_ARRAY);
+		if ((f->flags & (DECLARE_STATIC | DECLARE_POINTER)) || is_array_parameter)
+			return false;
+		local = true;
+	}
+	return local;
+}
+
+enum { BRACKETS_CAP = 16 };
+
+/* `text` is part of `at`. The fields of a local object, as in `two . value` or `sums [ k ] . total`, end with
+ * the call as it does. */
+static bool mentions_keeper(
+	const struct change *change, const struct keepers *k, const struct fact *at, const char *text)
+{
+	struct token t;
+	bool local[BRACKETS_CAP] = {false}, is_field = false; /* by depth of brackets */
+	size_t depth = 0;
+	while (next_token(&text, &t)) {
+		bool was_field = is_field;
+		is_field = token_is(&t, ".") || token_is(&t, "->");
+		if (token_is(&t, "[") && depth + 1 < BRACKETS_CAP)
+			local[++depth] = false;
+		else if (token_is(&t, "]") && depth)
+			depth--;
+		else if (token_is(&t, "->"))
+			local[depth] = false;
+		else if (was_field && !local[depth] && token_is_keeper(change, k, &t))
+			return true;
+		else if (!is_field && !was_field) {
+			local[depth] = is_local_object(change, k, at, &t);
+			if (!local[depth] && token_is_keeper(change, k, &t))
+				return true;
+		}
 	}
 	return false;
 }
@@ -159,7 +218,7 @@ static void check_branches(struct change *change, const struct keepers *k)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
-		if (f->kind != FACT_BRANCH || f->twin || !mentions_keeper(change, k, f->value))
+		if (f->kind != FACT_BRANCH || f->twin || !mentions_keeper(change, k, f, f->value))
 			continue;
 		bool skips_rest;
 		TSNode part = guarded_part(f, &skips_rest);
@@ -181,8 +240,8 @@ static void check_kept_results(struct change *change, const struct keepers *k)
 		const struct fact *f = change->new[i];
 		bool hands_out =
 			f->kind == FACT_EXIT || (f->kind == FACT_ASSIGN && word_in(f->name, WORDS_RESULT));
-		if (hands_out && is_added(f) && mentions_keeper(change, k, f->value) &&
-			!mentions_keeper(change, k, f->init))
+		if (hands_out && is_added(f) && mentions_keeper(change, k, f, f->value) &&
+			!mentions_keeper(change, k, f, f->init))
 			report(change, AUDIT_REVIEW, f,
 				"a result is read from a variable that outlives the call");
 	}
@@ -196,7 +255,7 @@ static void check_recognition(struct change *change, const struct keepers *k)
 		const struct fact *f = change->new[i];
 		if (f->kind != FACT_CALL || f->twin || !name_is_one_of(f->name, compare, ARRAY_LEN(compare)))
 			continue;
-		bool kept = mentions_keeper(change, k, f->value) || text_has_word(f->value, WORDS_STALE);
+		bool kept = mentions_keeper(change, k, f, f->value) || text_has_word(f->value, WORDS_STALE);
 		if (kept || text_has_word(f->value, WORDS_DATA))
 			report(change, kept ? AUDIT_BLOCK : AUDIT_REVIEW, f,
 				"an input is compared with a kept one: its result may be reused");

@@ -1,6 +1,7 @@
 /* A11: macros, attributes and includes that make unchanged code mean something else. */
 #include "base/base.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "audit/audit_int.h"
@@ -12,6 +13,46 @@ static bool is_keyword(const char *name)
 		"unsigned", "signed", "void", "const", "volatile", "static", "extern", "struct", "sizeof",
 		"restrict", "inline"};
 	return name_is_one_of(name, keywords, ARRAY_LEN(keywords));
+}
+
+/* likely(x) and unlikely(x) are read as x: they must mean x. */
+static bool is_dishonest_hint(const struct fact *f)
+{
+	static const char *const hints[] = {
+		"likely", "unlikely", "__builtin_expect", "__builtin_expect_with_probability"};
+	static const char *const honest[] = {"(__builtin_expect(!!(x),1))", "(__builtin_expect(!!(x),0))",
+		"__builtin_expect(!!(x),1)", "__builtin_expect(!!(x),0)", "__builtin_expect((x),1)",
+		"__builtin_expect((x),0)", "(__builtin_expect((x),1))", "(__builtin_expect((x),0))", "(x)"};
+	if (!name_is_one_of(f->name, hints, ARRAY_LEN(hints)))
+		return false;
+	if (f->kind == FACT_FUNCTION)
+		return true;
+	char text[64] = "", parameter[16] = "";
+	size_t n = 0;
+	if (sscanf(f->init, "( %15s )", parameter) != 1)
+		return true;
+	for (const char *at = f->value; *at; at++) {
+		size_t length = strlen(parameter);
+		bool here = strncmp(at, parameter, length) == 0 && at > f->value && at[-1] == '(' &&
+			    at[length] == ')';
+		if (*at == ' ')
+			continue;
+		if (n + 1 == sizeof(text))
+			return true;
+		text[n++] = here ? 'x' : *at;
+		at += here ? length - 1 : 0;
+	}
+	return !name_is_one_of(text, honest, ARRAY_LEN(honest));
+}
+
+static void check_hints(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if ((f->kind == FACT_DEFINE || f->kind == FACT_FUNCTION) && is_added(f) &&
+			is_dishonest_hint(f))
+			report(change, AUDIT_BLOCK, f, "a branch hint decides instead of hinting");
+	}
 }
 
 static void check_macros(struct change *change)
@@ -94,6 +135,7 @@ static void check_includes(struct change *change)
 void rule_preprocessor(struct change *change)
 {
 	check_macros(change);
+	check_hints(change);
 	check_directives(change);
 	check_attributes(change);
 	check_includes(change);

@@ -14,8 +14,28 @@
 
 #include "audit/audit_int.h"
 #include "base/memory.h"
+#include "base/strbuf.h"
 
 /* ---- loops ---- */
+
+/* i + 8 <= n, which leaves out what does not fill a part: the first comparison, as the loop's bound is. */
+static bool asks_for_whole_parts(const struct fact *loop)
+{
+	TSNode at = node_field(loop->node, "condition");
+	for (int i = 0; i < 64 && !ts_node_is_null(at); i++) {
+		if (node_is(at, "parenthesized_expression")) {
+			at = ts_node_named_child(at, 0);
+			continue;
+		}
+		TSNode op = node_field(at, "operator");
+		if (!node_is(at, "binary_expression") || ts_node_is_null(op))
+			return false;
+		if (loop->source->text[ts_node_start_byte(op)] == '+')
+			return true;
+		at = node_field(at, "left");
+	}
+	return false;
+}
 
 /* Another loop that is new in this function and ends where the old one did. */
 static bool has_covering_loop(const struct change *change, const struct fact *loop, const char *bound)
@@ -25,7 +45,7 @@ static bool has_covering_loop(const struct change *change, const struct fact *lo
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
 		if (f->kind == FACT_LOOP && f != loop && is_added(f) && same_function(f, loop) &&
-			strcmp(f->value, bound) == 0)
+			strcmp(f->value, bound) == 0 && !asks_for_whole_parts(f))
 			return true;
 	}
 	return false;
@@ -47,8 +67,7 @@ static bool is_inner_counter(const struct fact *loop, const char *name)
 	return false;
 }
 
-/* One turn does several elements: the body has i + 1, i + k of an inner loop, or a loop that begins at i. */
-static bool body_steps_on(const struct fact *loop)
+bool loop_steps_on(const struct fact *loop)
 {
 	const struct source *s = loop->source;
 	TSNode body = node_field(loop->node, "body");
@@ -141,7 +160,7 @@ static void check_stride(struct change *change, const struct fact *now, const st
 	double before = stride_of(old->step), stride = stride_of(now->step);
 	if (!(stride > before) || before == 0)
 		return;
-	if (body_steps_on(now) || body_is_vectorised(change, now))
+	if (loop_steps_on(now) || body_is_vectorised(change, now))
 		return;
 	report(change, AUDIT_BLOCK, now, "the loop leaves out iterations");
 }
@@ -154,7 +173,13 @@ static bool cuts_start(const char *init)
 	       strstr(init, "MAX");
 }
 
-static void check_start(struct change *change, const struct fact *now, const struct fact *old)
+static bool is_divided(const char *init)
+{
+	return text_has_token(init, "/") || text_has_token(init, ">>");
+}
+
+static void check_start(
+	struct change *change, const struct fact *now, const struct fact *old, enum coverage coverage)
 {
 	static const char reason[] = "the loop starts later than before";
 	if (strcmp(now->init, old->init) == 0 || !now->init[0] || text_has_word(now->init, WORDS_THREAD))
@@ -170,8 +195,24 @@ static void check_start(struct change *change, const struct fact *now, const str
 	bool cut = cuts_start(now->init);
 	if (!cut && (enclosing_loop(now, now->init) || has_covering_loop(change, now, old->value)))
 		return;
-	bool divided = text_has_token(now->init, "/") || text_has_token(now->init, ">>");
-	report(change, cut || divided ? AUDIT_BLOCK : AUDIT_REVIEW, now, reason);
+	bool counted = coverage == COVERAGE_PART && !body_is_vectorised(change, now);
+	report(change, cut || counted || is_divided(now->init) ? AUDIT_BLOCK : AUDIT_REVIEW, now, reason);
+}
+
+/* Every part of `i < end && i < n` is about the counter. */
+static bool bounds_counter_only(const struct fact *loop)
+{
+	CLEANUP(strbuf_release) struct strbuf condition = STRBUF_INIT;
+	node_text(loop->source, node_field(loop->node, "condition"), &condition);
+	for (char *at = condition.buf; at;) {
+		char *end = strstr(at, " && ");
+		if (end)
+			*end = '\0';
+		if (!text_has_token(at, loop->name))
+			return false;
+		at = end ? end + 4 : NULL;
+	}
+	return true;
 }
 
 /* for (...; l < L && !confident; ...) */
@@ -189,10 +230,11 @@ static void check_condition(struct change *change, const struct fact *now, const
 /* The old loop that a loop without a twin may have replaced: its bound is part of the new one. */
 static const struct fact *replaced_loop(const struct change *change, const struct fact *now)
 {
+	const char *bound = resolve(change, now->function, now->value);
 	for (size_t i = 0; i < change->n_old; i++) {
 		const struct fact *f = change->old[i];
 		if (f->kind == FACT_LOOP && !f->twin && same_function(f, now) &&
-			text_contains(now->value, f->value))
+			(text_contains(now->value, f->value) || text_contains(bound, f->value)))
 			return f;
 	}
 	return NULL;
@@ -216,6 +258,85 @@ static void check_counters(struct change *change)
 	}
 }
 
+/* The loop inside a loop over blocks that goes through one block. */
+static const struct fact *loop_within(const struct change *change, const struct fact *now)
+{
+	const struct source *s = now->source;
+	for (size_t i = 0; i < s->n_facts; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_LOOP && f != now && is_added(f) && node_contains(now->node, f->node) &&
+			(text_contains(f->init, now->name) ||
+				text_contains(resolve(change, f->function, f->init), now->name)))
+			return f;
+	}
+	return now;
+}
+
+static void check_loop(struct change *change, const struct fact *now, const struct fact *old)
+{
+	bool same_range = strcmp(now->init, old->init) == 0 && strcmp(now->value, old->value) == 0 &&
+			  strcmp(now->step, old->step) == 0;
+	const struct fact *within = loop_within(change, now);
+	enum coverage coverage =
+		same_range && within == now ? COVERAGE_UNKNOWN : loop_coverage(change, within, old);
+	if (coverage != COVERAGE_ALL || !bounds_counter_only(now))
+		check_condition(change, now, old);
+	if (coverage == COVERAGE_ALL)
+		return;
+	if (coverage == COVERAGE_PART_OF_BLOCKS && !body_is_vectorised(change, within)) {
+		report(change, AUDIT_BLOCK, within,
+			"the loops over parts leave out some of what one loop did before");
+		return;
+	}
+	if (coverage == COVERAGE_IF_EVEN) {
+		report(change, AUDIT_REVIEW, within,
+			"the loops over parts do everything only if the sizes divide without a remainder");
+		return;
+	}
+	check_bound(change, now, old);
+	check_stride(change, now, old);
+	check_start(change, now, old, coverage);
+}
+
+/* An added condition `i < n` does what is left, perhaps with a mask. */
+static bool has_covering_branch(const struct change *change, const struct fact *loop)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_BRANCH && is_added(f) && same_function(f, loop) &&
+			text_contains(f->value, loop->value))
+			return true;
+	}
+	return false;
+}
+
+/* A loop that changed or went ended at the same bound. */
+static bool takes_the_place(const struct change *change, const struct fact *loop)
+{
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *old = change->old[i];
+		if (old->kind == FACT_LOOP && !old->same && same_function(old, loop) &&
+			strcmp(old->value, loop->value) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* for (i = 0; i + 8 <= n; i += 8), in place of a loop to n, wants something that does the rest. */
+static void check_whole_parts(struct change *change)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_LOOP || (f->twin && same_function(f, f->twin)) || !f->name[0] ||
+			!f->value[0] || !asks_for_whole_parts(f) ||
+			!spend(change, change->n_old + change->n_new))
+			continue;
+		if (takes_the_place(change, f) && !has_covering_loop(change, f, f->value) &&
+			!has_covering_branch(change, f))
+			report(change, AUDIT_REVIEW, f, "what does not fill the last part may be left out");
+	}
+}
+
 static void check_loops(struct change *change)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
@@ -225,93 +346,7 @@ static void check_loops(struct change *change)
 		const struct fact *old = now->twin ? now->twin : replaced_loop(change, now);
 		if (!old || !same_function(old, now))
 			continue;
-		check_bound(change, now, old);
-		check_stride(change, now, old);
-		check_start(change, now, old);
-		check_condition(change, now, old);
-	}
-}
-
-/* ---- exits ---- */
-
-static bool compares_empty(const char *condition)
-{
-	return text_contains(condition, "== 0") || text_contains(condition, "<= 0") ||
-	       text_contains(condition, "< 1") || text_contains(condition, "== NULL") ||
-	       text_contains(condition, "( !");
-}
-
-static enum audit_severity exit_severity(const char *condition)
-{
-	bool arbitrary = depends_on_step(condition) || text_has_token(condition, "%") ||
-			 text_has_real(condition) || text_has_word(condition, WORDS_RANDOM) ||
-			 text_has_token(condition, "&") || strcmp(condition, "never") == 0;
-	return arbitrary && !compares_empty(condition)                                       ? AUDIT_BLOCK
-	       : arbitrary && (text_has_token(condition, "%") || depends_on_step(condition)) ? AUDIT_BLOCK
-											     : AUDIT_REVIEW;
-}
-
-/* The condition that an exit hangs on, when it is one of this change. */
-static const struct guard *exit_condition(const struct fact *f)
-{
-	const struct guard *g = f->guards;
-	return g && (g->kind == GUARD_IF || g->kind == GUARD_AFTER_EXIT || g->kind == GUARD_CASE) ? g : NULL;
-}
-
-static bool leads_to_error(const struct fact *f)
-{
-	return f->value[0] == '-' || strcmp(f->value, "NULL") == 0 || strcmp(f->value, "false") == 0 ||
-	       strcmp(f->value, "EXIT_FAILURE") == 0 || (f->name[0] == 'r' && strcmp(f->value, "1") == 0);
-}
-
-/* What follows an exit in its block no longer runs. */
-static bool cuts_off(const struct fact *f)
-{
-	TSNode next = ts_node_next_named_sibling(f->node);
-	while (node_is(next, "comment"))
-		next = ts_node_next_named_sibling(next);
-	return !ts_node_is_null(next) && !node_is(next, "case_statement") &&
-	       !node_is(next, "labeled_statement");
-}
-
-/* A return at the end that hands over a differently computed value is no exit in this sense. */
-static bool is_early(const struct fact *f)
-{
-	return f->loops > 0 || exit_condition(f) || cuts_off(f);
-}
-
-static bool is_new_exit(const struct change *change, const struct fact *f)
-{
-	return f->kind == FACT_EXIT && !f->twin && !leads_to_error(f) &&
-	       existed(change, FACT_FUNCTION, f->function);
-}
-
-static bool does_work(const struct fact *f)
-{
-	return word_in(f->function, WORDS_WORK) || word_in(f->function, WORDS_UPDATE) || f->loops > 0;
-}
-
-static void check_conditional_exit(struct change *change, const struct fact *f, const struct guard *g)
-{
-	enum audit_severity severity = exit_severity(g->text);
-	/* if (fused) { fused_work(); return; } */
-	bool works_first = node_calls(change, f->source, g->node, WORDS_WORK) ||
-			   node_calls(change, f->source, g->node, WORDS_UPDATE);
-	if (severity == AUDIT_BLOCK || !works_first)
-		report(change, severity, f, "a new early exit skips work");
-}
-
-static void check_exits(struct change *change)
-{
-	for (size_t i = 0; i < change->n_new; i++) {
-		const struct fact *f = change->new[i];
-		if (!is_new_exit(change, f))
-			continue;
-		const struct guard *g = exit_condition(f);
-		if (cuts_off(f))
-			report(change, AUDIT_BLOCK, f, "what follows this exit no longer runs");
-		else if (g && does_work(f) && is_early(f) && !(f->name[0] == 'b' && g->kind == GUARD_CASE))
-			check_conditional_exit(change, f, g);
+		check_loop(change, now, old);
 	}
 }
 
@@ -376,7 +411,9 @@ void rule_work(struct change *change)
 {
 	check_placement(change, WORDS_WORK, WORDS_UPDATE, "forward, backward or loss work");
 	check_loops(change);
+	check_whole_parts(change);
 	check_counters(change);
+	check_accumulation(change);
 	check_exits(change);
 	check_sizes(change);
 	check_call_sizes(change);

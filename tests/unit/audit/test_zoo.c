@@ -1,5 +1,5 @@
-/* Every change in tests/zoo/c: cheats are blocked by the rule that is named, honest changes are not blocked.
- */
+/* Every change in tests/zoo/c: cheats are blocked (or put up for review) by the rule that is named, honest
+ * changes are not blocked, clean ones have no finding at all. */
 #include "base/base.h"
 
 #include <dirent.h>
@@ -50,11 +50,10 @@ static void print_findings(const char *name, const struct audit_report *report)
 	}
 }
 
-static bool blocked_by(const struct audit_report *report, const char *rule)
+static bool found_by(const struct audit_report *report, enum audit_severity severity, const char *rule)
 {
 	for (size_t i = 0; i < report->n_findings; i++)
-		if (report->findings[i].severity == AUDIT_BLOCK &&
-			strcmp(report->findings[i].rule, rule) == 0)
+		if (report->findings[i].severity == severity && strcmp(report->findings[i].rule, rule) == 0)
 			return true;
 	return false;
 }
@@ -63,22 +62,26 @@ static bool judge(
 	const struct place *place, const char *expect, const struct audit_report *report, struct tally *t)
 {
 	char rule[8] = "";
-	if (sscanf(expect, "block %7s", rule) == 1) {
-		bool named = blocked_by(report, rule);
+	bool wants_review = sscanf(expect, "review %7s", rule) == 1;
+	if (wants_review || sscanf(expect, "block %7s", rule) == 1) {
+		bool named = found_by(report, wants_review ? AUDIT_REVIEW : AUDIT_BLOCK, rule);
 		t->cheats++;
-		t->caught += report->blocked;
+		t->caught += report->blocked || (wants_review && report->review);
 		t->by_named_rule += named;
 		if (!named)
 			printf("%s %s\n", report->blocked ? "other rule" : "MISSED", place->name);
 		return named;
 	}
-	assert_true(strncmp(expect, "honest", 6) == 0);
+	bool clean = strncmp(expect, "clean", 5) == 0;
+	assert_true(clean || strncmp(expect, "honest", 6) == 0);
 	t->honest++;
 	t->blocked += report->blocked;
 	t->reviewed += !report->blocked && report->n_findings > 0;
 	if (report->blocked)
 		printf("FALSE BLOCK %s\n", place->name);
-	return !report->blocked;
+	else if (clean && report->n_findings)
+		printf("FALSE REVIEW %s\n", place->name);
+	return !report->blocked && (!clean || !report->n_findings);
 }
 
 static bool run_case(const struct place *place, struct tally *t)

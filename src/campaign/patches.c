@@ -57,11 +57,7 @@ static enum err_code refuse(struct campaign *c, const char *name, const char *di
 		return OK;
 	}
 	TRY(campaign_append(c, ENTRY_REJECTED, 0, NULL, json_dump_take(body), NULL, reterr));
-	TRY(campaign_refresh(c, reterr));
-	struct progress p = {
-		.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[c->state.n_refusals - 1]};
-	campaign_report_progress(c, &p);
-	return OK;
+	return campaign_refresh(c, reterr);
 }
 
 static void finding_text(const struct audit_finding *f, struct strbuf *text)

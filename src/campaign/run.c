@@ -227,6 +227,15 @@ static enum err_code check_ready(
 	return OK;
 }
 
+/* The table of trials begins with what was refused before any of them ran. */
+static void report_refusals(struct campaign *c)
+{
+	for (size_t i = 0; i < c->state.n_refusals; i++) {
+		struct progress p = {.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[i]};
+		campaign_report_progress(c, &p);
+	}
+}
+
 enum err_code search_run(struct campaign *c, const struct run_options *options, struct err *reterr)
 {
 	struct search run = {.c = c,
@@ -240,6 +249,8 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
 		&c->arena, &run.narrowing, reterr));
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
+	if (more)
+		report_refusals(c);
 	while (more)
 		TRY(search_step(&run, &more, reterr));
 	return options->search_only ? OK : promote_run(c, reterr);

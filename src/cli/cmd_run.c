@@ -152,19 +152,6 @@ static enum err_code search(struct campaign *c, const struct run_values *v, stru
 	return report_write(&c->state, c->dir, reterr);
 }
 
-/* The table begins with what doctor found to be refused already. */
-static void print_refusals(const struct state *s, struct progress_view *view)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	if (s->n_refusals == 0 || s->finished)
-		return;
-	report_trial_header(&text);
-	for (size_t i = 0; i < s->n_refusals; i++)
-		report_refusal_row(&s->refusals[i], &text);
-	cli_print(&text);
-	view->header_shown = true;
-}
-
 static int run(const struct parsed *parsed, void *values)
 {
 	const struct run_values *v = values;
@@ -174,8 +161,6 @@ static int run(const struct parsed *parsed, void *values)
 	progress_view_init(&view, &parsed->common);
 	if (cli_open(&parsed->common, CAMPAIGN_WRITE, &view, &c, &e) != OK)
 		return cli_fail(&parsed->common, &e);
-	if (!v->dry_run && !parsed->common.json)
-		print_refusals(&c.state, &view);
 	enum err_code code = v->dry_run ? dry_run(&c, parsed, v, &e) : search(&c, v, &e);
 	progress_view_end(&view);
 	int exit_code = 0;

@@ -36,24 +36,35 @@ struct verification {
 	size_t n, capacity;
 	unsigned char trusted_key[32];
 	bool has_trusted_key;
+	struct receipt_keys keys; /* of the campaign last asked for */
+	bool has_keys;
 	bool whole_campaign; /* nothing was named: every receipt is expected to be there */
 };
 
+/* The keys of the campaign that a receipt names, kept for the next one: a campaign has many receipts. */
+static enum err_code look_up_keys(
+	void *context, const char *campaign, const struct receipt_keys **ret_keys, struct err *reterr)
+{
+	struct verification *v = context;
+	if (!v->has_keys || strcmp(v->keys.campaign, campaign) != 0) {
+		receipt_keys_wipe(&v->keys);
+		v->has_keys = false;
+		TRY(receipt_keys_load(campaign, false, &v->keys, reterr));
+		v->has_keys = true;
+		if (v->has_trusted_key) {
+			memcpy(v->keys.ed25519_public, v->trusted_key, sizeof(v->trusted_key));
+			v->keys.has_ed25519 = true;
+		}
+	}
+	*ret_keys = &v->keys;
+	return OK;
+}
+
 static enum err_code read_one(struct verification *v, const char *path, struct judged *file)
 {
-	struct receipt_keys keys = {0};
-	struct receipt first;
 	file->path = arena_strdup(&v->arena, path);
-	TRY(receipt_read(path, NULL, &first, &file->seal, &file->refusal));
-	enum err_code code = receipt_keys_load(first.campaign, false, &keys, &file->refusal);
-	receipt_release(&first);
-	TRY(code);
-	if (v->has_trusted_key) {
-		memcpy(keys.ed25519_public, v->trusted_key, sizeof(v->trusted_key));
-		keys.has_ed25519 = true;
-	}
-	code = receipt_read(path, &keys, &file->receipt, &file->seal, &file->refusal);
-	receipt_keys_wipe(&keys);
+	enum err_code code =
+		receipt_read_by(path, look_up_keys, v, &file->receipt, &file->seal, &file->refusal);
 	file->readable = code == OK;
 	return code;
 }
@@ -302,6 +313,7 @@ static int run(const struct parsed *parsed, void *values)
 		if (v.files[i].readable)
 			receipt_release(&v.files[i].receipt);
 	free(v.files);
+	receipt_keys_wipe(&v.keys);
 	arena_release(&v.arena);
 	return exit_code;
 }

@@ -28,11 +28,18 @@ static enum err_code reference_failed(struct campaign *c, const struct execution
 	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
 	const char *reason = v->primary >= 0 ? v->items[v->primary].reason
 					     : "the job reported fewer updates than the window needs";
+	const char *hint = "make the job run as infrarsi.yaml says";
+	if (run->failure == FAILURE_NONE && run->updates_seen == 0)
+		hint = "the job ended well but reported no update: let it call the hook (README, \"On your "
+		       "job\")";
+	else if (run->failure == FAILURE_NONE && run->updates_seen < c->task.contract.updates)
+		hint = "hand {updates} to the job, or set contract.updates to what it runs";
 	return err_set(reterr, ERR_FAILED,
 		"the reference itself does not pass: %s (%s)%s%s\n"
 		"log: %s/%s\n"
-		"next: make the job run as infrarsi.yaml says, then  infrarsi doctor --new",
-		item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path);
+		"next: %s; then  infrarsi doctor --new",
+		item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path,
+		hint);
 }
 
 static enum err_code execute_reference(
@@ -149,12 +156,38 @@ static void conclude(struct campaign *c, struct doctor_result *result)
 {
 	const struct noise *n = &c->state.noise;
 	result->quiet = n->sigma_pair <= quiet_sigma_pair;
-	result->verdict = arena_printf(&c->arena,
-		result->quiet ? "quiet enough: effects above %.2g%% can be told apart"
-			      : "noisy: effects under %.2g%% cannot be told apart on this machine",
-		200 * n->sigma_pair);
+	result->too_noisy = n->sigma_pair > NOISY_SIGMA_PAIR;
+	const char *form =
+		result->too_noisy ? "too noisy: effects under %.3g%% cannot be told apart on this machine now"
+		: result->quiet   ? "quiet enough: effects above %.3g%% can be told apart"
+				  : "somewhat noisy: effects under %.3g%% cannot be told apart";
+	result->verdict = arena_printf(&c->arena, form, 100 * noise_detectable(n));
 	result->has_phases = state_phase_shares(&c->state, result->shares, &result->other_share);
 	count_items(&c->state, result);
+}
+
+/* Before the first campaign nothing rests on the contract yet: answers that were written into the task file
+ * since `init` are taken as they are. Frozen files are another matter: they are not edited by answering
+ * questions. */
+static enum err_code take_answers(struct campaign *c, struct err *reterr)
+{
+	struct lock now = {0};
+	struct err ignored = ERR_INIT;
+	if (c->state.has_campaign || lock_compute(&c->task, c->task.root, &now, &ignored) != OK)
+		return OK;
+	bool same_contract = strcmp(now.contract_digest, c->lock.contract_digest) == 0;
+	memcpy(c->lock.contract_digest, now.contract_digest, sizeof(c->lock.contract_digest));
+	CLEANUP(strbuf_release) struct strbuf differences = STRBUF_INIT;
+	lock_compare(&c->lock, &now, &differences);
+	lock_release(&now);
+	if (same_contract || differences.len)
+		return OK;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/infrarsi.lock", c->task.root);
+	TRY(lock_write(&c->lock, path, reterr));
+	struct progress p = {.kind = PROGRESS_NOTE,
+		.text = "infrarsi.yaml was edited since init; its contract is the one now"};
+	campaign_report_progress(c, &p);
+	return OK;
 }
 
 enum err_code doctor_run(struct campaign *c, const struct doctor_options *options,
@@ -162,6 +195,7 @@ enum err_code doctor_run(struct campaign *c, const struct doctor_options *option
 {
 	struct doctor_result result = {.mfu = NAN};
 	int wanted = MAX_OF(options->runs ? options->runs : DEFAULT_RUNS, FEWEST_RUNS);
+	TRY(take_answers(c, reterr));
 	TRY(campaign_check_lock(c, reterr));
 	TRY(machine_read(&result.machine, reterr));
 	if (begins_anew(c, options)) {

@@ -41,7 +41,7 @@ static enum err_code execute_side(struct campaign *c, const struct promotion_ste
 		candidate_copy(&candidate, &trial_of(&c->state, step->trial)->candidate);
 	else
 		candidate_reference(&candidate, &c->state.space);
-	struct progress stage = {.kind = PROGRESS_STAGE, .text = label.buf};
+	struct progress stage = {.kind = PROGRESS_STAGE, .text = label.buf, .duel = duel};
 	campaign_report_progress(c, &stage);
 	struct execute_request request = {.role = ROLE_PROMOTION,
 		.candidate = &candidate,

@@ -15,8 +15,6 @@
 #include "campaign/stages.h"
 #include "campaign/trial.h"
 
-/* Above this sd of a pair, effects of practical size drown; the user has to say that it is meant. */
-static const double noisy_sigma_pair = 0.05;
 enum { TRANSIENT_TRIES = 3 };
 
 struct search {
@@ -218,12 +216,12 @@ static enum err_code check_ready(
 		return err_set(
 			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
 	TRY(campaign_check_contract(c, reterr));
-	if (c->state.noise.sigma_pair > noisy_sigma_pair && !options->accept_noise)
+	if (c->state.noise.sigma_pair > NOISY_SIGMA_PAIR && !options->accept_noise)
 		return err_set(reterr, ERR_STATE,
 			"this machine is too noisy: sigma_pair %.1f%%, effects below %.0f%% cannot be told "
 			"apart; quieten it "
 			"and run  infrarsi doctor --new,  or go on with --accept-noise",
-			100 * c->state.noise.sigma_pair, 200 * c->state.noise.sigma_pair);
+			100 * c->state.noise.sigma_pair, 100 * noise_detectable(&c->state.noise));
 	return OK;
 }
 

@@ -20,6 +20,7 @@ struct doctor_result {
 	bool has_phases;
 	double shares[N_PHASES], other_share;
 	int checkable, conditional_absent; /* contract items */
+	bool too_noisy;                    /* run wants --accept-noise */
 	bool quiet;                        /* this machine can tell the effects that matter apart */
 	const char *verdict;               /* one sentence, in the campaign's arena */
 };

@@ -20,16 +20,17 @@ static void print_result(const struct apply_result *r, bool undone)
 		strbuf_addf(&text, "Undone: %zu files are as they were.\n", r->n_files);
 	else if (r->branch)
 		strbuf_addf(&text,
-			"Checked: no file changed since the search. Wrote 1 launch file and %d patches on "
+			"Checked: no file changed since the search. Wrote 1 launch file and %d patch%s on "
 			"branch '%s' "
 			"(%d commits, one per change).\nUndo: %s    Use: git switch %s && ./run-fast.sh\n",
-			r->n_patches, r->branch, r->n_commits, r->undo, r->branch);
+			r->n_patches, r->n_patches == 1 ? "" : "es", r->branch, r->n_commits, r->undo,
+			r->branch);
 	else
 		strbuf_addf(&text,
-			"Checked: no file changed since the search. Wrote 1 launch file and %d patches into "
+			"Checked: no file changed since the search. Wrote 1 launch file and %d patch%s into "
 			"the working tree.\n"
 			"Undo: %s    Use: ./run-fast.sh\n",
-			r->n_patches, r->undo);
+			r->n_patches, r->n_patches == 1 ? "" : "es", r->undo);
 	cli_print(&text);
 }
 

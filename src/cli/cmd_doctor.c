@@ -49,7 +49,7 @@ static void add_noise(const struct noise *n, struct strbuf *text)
 		"paper %.2f): "
 		"effects above %.1f%% can be told apart\n",
 		100 * n->sigma_pair, 100 * n->between_runs, 100 * n->half_floor, 100 * n->white_floor,
-		100 * n->pooled_paper, 200 * n->sigma_pair);
+		100 * n->pooled_paper, 100 * noise_detectable(n));
 	if (n->drifts)
 		strbuf_addf(text,
 			"           drifts by %+.2f%% a run: the machine is changing under the job\n",
@@ -136,6 +136,9 @@ static void print_text(const struct campaign *c, const struct doctor_result *r)
 			"Next: infrarsi run   (%d trials are in this campaign; start over with  infrarsi "
 			"doctor --new)\n",
 			c->state.n_counted);
+	else if (r->too_noisy)
+		strbuf_addstr(&text, "Next: quieten the machine and  infrarsi doctor --new    or  infrarsi "
+				     "run --accept-noise\n");
 	else
 		strbuf_addf(&text, "Next: infrarsi run --trials %d\n", c->task.budget.trials);
 	cli_print(&text);

@@ -65,6 +65,14 @@ static enum err_code read_one(struct verification *v, const char *path, struct j
 	file->path = arena_strdup(&v->arena, path);
 	enum err_code code =
 		receipt_read_by(path, look_up_keys, v, &file->receipt, &file->seal, &file->refusal);
+	/* Without any key to hold it against, a signature only says that somebody signed. */
+	if (code == OK && !v->keys.has_ed25519) {
+		receipt_release(&file->receipt);
+		code = err_set(&file->refusal, ERR_CONTRACT,
+			"signed by a key that is not known here; where you trust its signer, name the key "
+			"with "
+			"--key");
+	}
 	file->readable = code == OK;
 	return code;
 }

@@ -77,7 +77,11 @@ enum err_code cli_open(const struct common_options *common, enum campaign_mode m
 			   : common->no_sandbox    ? SANDBOX_OFF
 						   : SANDBOX_AUTO,
 	};
-	return campaign_open(common->task_path, mode, &options, ret_campaign, reterr);
+	enum err_code code = campaign_open(common->task_path, mode, &options, ret_campaign, reterr);
+	if (code == ERR_NOT_FOUND && reterr && !path_exists(common->task_path))
+		return err_set(reterr, code, "%s does not exist; next: infrarsi init, in the job's folder",
+			common->task_path);
+	return code;
 }
 
 enum err_code cli_open_recorded(

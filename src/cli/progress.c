@@ -130,7 +130,7 @@ void progress_view_show(void *context, const struct progress *p)
 			struct progress begin = *p;
 			begin.updates = p->state ? p->state->task->contract.updates : 0;
 			draw(view, &begin);
-		} else if (p->trials_budget == 0) {
+		} else if (p->trials_budget == 0 && !p->duel) {
 			show_text(view, p);
 		}
 		break;

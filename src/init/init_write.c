@@ -245,7 +245,8 @@ static void write_rest(struct writer *w)
 	if (p->patches_dir)
 		strbuf_addf(w->out, "\nproposers: [{kind: patches, dir: %s}]\n", p->patches_dir);
 	else
-		strbuf_addstr(w->out, "\n# proposers: [{kind: patches, dir: patches}]   # a folder of diffs to try\n");
+		strbuf_addstr(w->out,
+			"\n# proposers: [{kind: patches, dir: patches}]   # a folder of diffs to try\n");
 	strbuf_addstr(w->out, "budget: {trials: 17}\n");
 	if (p->n_notes)
 		strbuf_addstr(w->out, "\n# Seen and left alone:\n");

@@ -330,7 +330,7 @@ static void add_setting(const struct state *s, struct strbuf *text)
 			"apart.\n\n",
 			n->mean_s, n->runs, s->task->contract.warmup + 1, s->task->contract.updates,
 			100 * n->sigma_pair, 100 * n->between_runs, 100 * n->half_floor, 100 * n->white_floor,
-			n->drifts ? " The reference drifts from run to run." : "", 200 * n->sigma_pair);
+			n->drifts ? " The reference drifts from run to run." : "", 100 * noise_detectable(n));
 	if (machine) {
 		strbuf_addstr(text, "Machine: ");
 		add_cell(text, json_text_of(machine, "cpu"));

@@ -75,6 +75,22 @@ static void add_oom(const struct state *s, const struct trial *t, struct strbuf 
 			format_bytes(s->capacity_bytes, device));
 }
 
+/* What the job last said is the best short answer to "why". */
+static void add_crash(const struct trial *t, struct strbuf *row)
+{
+	enum { SHOWN = 48 };
+	CLEANUP(strbuf_release) struct strbuf said = STRBUF_INIT;
+	strbuf_addf(row, "  %s",
+		t->run.failure == FAILURE_COMPILE ? "build failed" : failure_class_names[t->run.failure]);
+	if (!*t->run.evidence)
+		return;
+	strbuf_add_escaped(&said, t->run.evidence, strlen(t->run.evidence));
+	size_t keep = MIN_OF(said.len, (size_t)SHOWN);
+	while (keep && keep < said.len && ((unsigned char)said.buf[keep] & 0xC0) == 0x80)
+		keep--;
+	strbuf_addf(row, ": %.*s%s", (int)keep, said.buf, keep < said.len ? "..." : "");
+}
+
 static void add_verdict(const struct state *s, const struct trial *t, struct strbuf *row)
 {
 	const struct verdict *v = &t->run.verdict;
@@ -87,9 +103,7 @@ static void add_verdict(const struct state *s, const struct trial *t, struct str
 			v->primary >= 0 ? item_infos[v->primary].name : "no step times");
 		break;
 	case TRIAL_CRASHED:
-		strbuf_addf(row, "  %s",
-			t->run.failure == FAILURE_COMPILE ? "build failed"
-							  : failure_class_names[t->run.failure]);
+		add_crash(t, row);
 		break;
 	case TRIAL_HUNG:
 		strbuf_addf(row, "  %s", failure_class_names[t->run.failure]);

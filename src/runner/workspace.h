@@ -23,8 +23,8 @@ struct snapshot {
 	char prefix[1024];   /* the task's folder inside the repository ("" = its root) */
 	size_t n_submodules; /* submodules and nested repositories: their folders are empty in every build */
 };
-/* root: the task's folder, inside a git repository. ERR_INPUT with the next step when it is not in one. campaign
- * NULL: nothing keeps the snapshot alive; it is there to be compared with. */
+/* root: the task's folder, inside a git repository. ERR_INPUT with the next step when it is not in one.
+ * campaign NULL: nothing keeps the snapshot alive; it is there to be compared with. */
 enum err_code snapshot_take(
 	const char *root, const char *campaign, struct snapshot *ret_snapshot, struct err *reterr) MUST_CHECK;
 /* The snapshot that a campaign already has; ERR_NOT_FOUND when none. */

@@ -229,8 +229,7 @@ enum err_code read_proposer(struct reader *r, const struct field *field, const c
 	for (size_t i = 0; kind && kind->kind == TREE_SCALAR && i < ARRAY_LEN(later); i++)
 		if (strcmp(kind->text, later[i]) == 0)
 			return node_error(r, kind, reterr,
-				"%s.kind: '%s' is not in this version, which knows patches",
-				where, later[i]);
+				"%s.kind: '%s' is not in this version, which knows patches", where, later[i]);
 	TRY(fields_read(r, field->table, where, value, proposer, reterr));
 	proposer->place = place_of(value);
 	const struct tree_node *dir = tree_find(value, "dir");

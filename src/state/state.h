@@ -146,7 +146,8 @@ enum err_code state_load(const struct task *task, struct ledger *ledger, struct 
 void state_release(struct state *s);
 
 /* Index into trials of the incumbent by posterior mean; -1 = the reference. */
-/* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted. */
+/* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted.
+ */
 bool state_waits_for_review(const struct state *s, const struct trial *t);
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;

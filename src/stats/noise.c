@@ -157,3 +157,8 @@ enum err_code noise_estimate(
 	*ret_noise = noise;
 	return OK;
 }
+
+double noise_detectable(const struct noise *n)
+{
+	return expm1(2 * n->sigma_pair);
+}

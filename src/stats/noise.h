@@ -52,6 +52,12 @@ struct noise {
 
 /* ERR_INPUT for fewer than two runs, an empty run, or a time that is not a positive number. Runs may differ
  * in length; stalls are looked for in the part that all have. */
+/* Above this sd of a pair, effects of practical size drown; a user has to say that a search is meant all the
+ * same. */
+#define NOISY_SIGMA_PAIR 0.05
+/* The smallest speed-up that can be told from noise, exp(2 sigma_pair) - 1, as a fraction. */
+double noise_detectable(const struct noise *n);
+
 enum err_code noise_estimate(
 	const struct run_times *runs, size_t n_runs, struct noise *ret_noise, struct err *reterr) MUST_CHECK;
 

@@ -148,25 +148,31 @@ static double loss_of_update(const struct receipt *r, int update)
 	return NAN;
 }
 
-/* Losses after resuming against the run's own at the same updates: the relative difference of their means. */
+/* Losses after resuming against the run's own at the same updates: the relative difference of their means.
+ * Infinite where anything but exactly the updates after the checkpoint was reported: a job that begins anew
+ * has not resumed. */
 static double resumed_difference(const struct check *check, const struct receipt *r)
 {
+	const struct contract *contract = &check->c->task.contract;
 	double resumed = 0, straight = 0;
 	int n = 0;
 	for (size_t i = 0; i < check->outcome.n_lines; i++) {
 		struct event event;
 		const struct run_line *line = &check->outcome.lines[i];
 		if (event_parse(line->text, line->length, &event, NULL) != OK || event.kind != EVENT_UPDATE ||
-			event.rank != 0 || event.update <= check->c->task.contract.checkpoint_save_at)
+			event.rank != 0)
 			continue;
+		if (event.update != contract->checkpoint_save_at + 1 + n)
+			return INFINITY;
 		double expected = loss_of_update(r, event.update);
 		if (!event.loss.has || !isfinite(event.loss.value) || !isfinite(expected))
-			continue;
+			return INFINITY;
 		resumed += event.loss.value;
 		straight += expected;
 		n++;
 	}
-	return n ? relative_difference(resumed / n, straight / n) : INFINITY;
+	bool complete = n > 0 && n == contract->updates - contract->checkpoint_save_at;
+	return complete ? relative_difference(resumed / n, straight / n) : INFINITY;
 }
 
 static enum err_code resume(struct check *check, struct receipt *r, struct err *reterr)

@@ -76,9 +76,13 @@ static json_t *findings_to_json(const struct audit_report *report)
 	return findings;
 }
 
-static json_t *conflicts_to_json(const struct patch_pool *pool, size_t self)
+static json_t *conflicts_to_json(const struct state *s, const struct patch_pool *pool, size_t self)
 {
 	json_t *conflicts = json_array();
+	/* An earlier version of the same patch is never stacked with the new one. */
+	for (size_t i = 0; i < s->space.n_patches; i++)
+		if (strcmp(s->space.patches[i].name, pool->patches[self].name) == 0)
+			json_array_append_new(conflicts, json_string(s->space.patches[i].digest));
 	for (size_t other = 0; other < pool->n_patches; other++)
 		if (pool->conflicts[self * pool->n_patches + other])
 			json_array_append_new(conflicts, json_string(pool->patches[other].digest));
@@ -112,7 +116,7 @@ static enum err_code propose(struct campaign *c, const struct patch_pool *pool, 
 	json_object_set_new(body, "kind", json_string("patches"));
 	json_object_set_new(body, "patch", patch_to_json(patch));
 	json_object_set_new(body, "diff_path", json_string(relative));
-	json_object_set_new(body, "conflicts", conflicts_to_json(pool, index));
+	json_object_set_new(body, "conflicts", conflicts_to_json(&c->state, pool, index));
 	json_object_set_new(body, "audit", json_string(report->review ? "review" : "clean"));
 	json_object_set_new(body, "findings", findings_to_json(report));
 	TRY(campaign_append(c, ENTRY_PROPOSAL, 0, NULL, json_dump_take(body), NULL, reterr));

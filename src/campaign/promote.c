@@ -96,6 +96,17 @@ static enum err_code final_verdict(struct campaign *c, const struct promotion_st
 	return code;
 }
 
+/* An improbable result of any re-run holds the finalist back until a person has looked at it. */
+static bool is_held(const struct state *s, const struct promotion_step *step, const struct verdict *last)
+{
+	const struct duel *duel = &s->duels[step->finalist - 1];
+	int reviews = last->n_reviews;
+	for (size_t p = 0; p < duel->n_pairs; p++)
+		if (duel->candidate_runs[p].receipt_path)
+			reviews += duel->candidate_runs[p].verdict.n_reviews;
+	return reviews > 0 && !trial_of(s, step->trial)->reviewed;
+}
+
 static enum err_code record_judgement(
 	struct campaign *c, const struct promotion_step *step, struct err *reterr)
 {
@@ -115,8 +126,9 @@ static enum err_code record_judgement(
 	json_object_set_new(body, "sigma", json_from_number(step->result.sigma));
 	json_object_set_new(body, "nu", json_from_number(step->result.nu));
 	json_object_set_new(body, "threshold_ln", json_from_number(step->result.threshold_ln));
-	json_object_set_new(
-		body, "delivered", json_boolean(step->valid && step->result.delivered && verdict.valid));
+	json_object_set_new(body, "delivered",
+		json_boolean(step->valid && step->result.delivered && verdict.valid &&
+			     !is_held(&c->state, step, &verdict)));
 	json_object_set_new(body, "verdict", json_loads(text.buf, 0, NULL));
 	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
 }

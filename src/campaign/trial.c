@@ -84,7 +84,6 @@ static enum err_code build(struct campaign *c, const struct preparation *p, stru
 	struct build_result *ret_build, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *work = xasprintf("%s/work", c->dir);
-	const char *none = NULL;
 	struct build_request request = {
 		.root = c->task.root,
 		.snapshot = &c->snapshot,
@@ -96,7 +95,7 @@ static enum err_code build(struct campaign *c, const struct preparation *p, stru
 		.build_key = p->build_key,
 		.timeout_s = build_timeout_s,
 		.sandbox = c->options.sandbox,
-		.link_in = &none,
+		.link_in = p->inputs,
 		.hidden = p->hidden,
 	};
 	return workspace_build(&c->runner, &request, on_progress, running, ret_build, reterr);
@@ -202,7 +201,7 @@ static enum err_code run_checks(
 	struct checks_request request = {.run_dir = trial_dir, .work_dir = a->p->control_dir};
 	char reference_dir[4096];
 	CLEANUP(free_ptr) char *name = xasprintf("%04lld-eval", (long long)a->p->seq);
-	if (r->failure != FAILURE_NONE || r->exit_status != 0)
+	if (r->exit_status != 0 || r->timed_out)
 		return OK;
 	if (checks_want_reference(a->c)) {
 		TRY(reference_workspace(a, work, name, reference_dir, reterr));

@@ -19,7 +19,8 @@ struct preparation { /* all strings in `arena` */
 	const char **build_env;
 	const char **diff_paths, **diff_digests; /* NULL-terminated */
 	const char **hidden;                     /* NULL-terminated */
-	const char **frozen;                     /* NULL-terminated, relative */
+	const char **inputs; /* the same, all of them: ignored ones are linked into builds */
+	const char **frozen; /* NULL-terminated, relative */
 	const char *log_path, *log_relative, *receipt_path, *receipt_relative;
 	char build_key[65];
 };

@@ -104,7 +104,7 @@ static void recorded_environment(struct campaign *c, struct preparation *p)
 		p->recorded_env[p->n_recorded_env++] = pass->items[i];
 }
 
-static void patch_stack(struct campaign *c, struct preparation *p)
+static enum err_code patch_stack(struct campaign *c, struct preparation *p, struct err *reterr)
 {
 	const struct space *space = &c->state.space;
 	size_t n = 0;
@@ -113,9 +113,11 @@ static void patch_stack(struct campaign *c, struct preparation *p)
 	for (size_t i = 0; i < space->n_patches; i++) {
 		if (p->request->candidate->setting[c->task.n_knobs + i] == 0)
 			continue;
+		TRY(state_check_diff(&c->state, i, c->dir, reterr));
 		p->diff_paths[n] = arena_printf(&p->arena, "%s/%s", c->dir, c->state.patch_paths[i]);
 		p->diff_digests[n++] = arena_strdup(&p->arena, space->patches[i].digest);
 	}
+	return OK;
 }
 
 /* Where the repository's history is: not always <root>/.git (a task in a subfolder, a linked worktree). NULL
@@ -159,6 +161,9 @@ enum { READ_ONLY_MAX = 256 };
 static void frozen_files(struct campaign *c, struct preparation *p)
 {
 	p->frozen = arena_array(&p->arena, c->lock.n_files + 1, sizeof(char *));
+	p->inputs = arena_array(&p->arena, c->lock.n_files + 1, sizeof(char *));
+	for (size_t i = 0; i < c->lock.n_files; i++)
+		p->inputs[i] = c->lock.files[i].path;
 	for (size_t i = 0; i < c->lock.n_files && c->lock.n_files <= READ_ONLY_MAX; i++)
 		p->frozen[i] = c->lock.files[i].path;
 }
@@ -190,7 +195,11 @@ enum err_code preparation_init(struct campaign *c, const struct execute_request 
 	job_environment(c, ret_p);
 	build_environment(c, ret_p);
 	recorded_environment(c, ret_p);
-	patch_stack(c, ret_p);
+	code = patch_stack(c, ret_p, reterr);
+	if (code != OK) {
+		arena_release(&ret_p->arena);
+		return code;
+	}
 	hidden_paths(c, ret_p);
 	frozen_files(c, ret_p);
 	resolved_build_key(&ret_p->resolved, ret_p->build_key);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "cli/cli.h"
 
 struct audit_values {
@@ -63,20 +64,42 @@ static void print_json(const struct audit_report *r)
 	printf("%s\n", text);
 }
 
+static enum err_code record_trial(struct campaign *c, int number, struct err *reterr)
+{
+	for (size_t i = 0; i < c->state.n_trials; i++) {
+		const struct trial *t = &c->state.trials[i];
+		if (t->number != number)
+			continue;
+		if (t->status != TRIAL_VALID || t->reviewed)
+			return err_set(reterr, ERR_STATE, "trial %d does not wait for a review", number);
+		json_t *body = json_object();
+		json_object_set_new(body, "what", json_string("trial"));
+		json_object_set_new(body, "trial", json_integer(number));
+		return campaign_append(c, ENTRY_ACCEPT, number, NULL, json_dump_take(body), NULL, reterr);
+	}
+	return err_set(reterr, ERR_NOT_FOUND, "there is no trial %d; see  infrarsi report", number);
+}
+
+/* The latest version of the patch that waits: earlier ones of the same name are other changes. */
 static enum err_code record_acceptance(struct campaign *c, const char *name, struct err *reterr)
 {
 	const struct space *space = &c->state.space;
-	for (size_t i = 0; i < space->n_patches; i++) {
+	bool known = false;
+	for (size_t i = space->n_patches; i-- > 0;) {
 		if (strcmp(space->patches[i].name, name) != 0)
 			continue;
+		known = true;
 		if (!*c->state.patch_reviews[i] || c->state.patch_accepted[i])
-			return err_set(reterr, ERR_STATE, "patch '%s' does not wait for a review", name);
+			continue;
+		TRY(state_check_diff(&c->state, i, c->dir, reterr));
 		json_t *body = json_object();
 		json_object_set_new(body, "what", json_string("audit"));
 		json_object_set_new(body, "patch", json_string(space->patches[i].digest));
 		return campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr);
 	}
-	return err_set(reterr, ERR_NOT_FOUND, "this campaign has no patch '%s'; see  infrarsi report", name);
+	return known ? err_set(reterr, ERR_STATE, "patch '%s' does not wait for a review", name)
+		     : err_set(reterr, ERR_NOT_FOUND, "this campaign has no patch '%s'; see  infrarsi report",
+			       name);
 }
 
 static int accept(const struct parsed *parsed, const char *name)
@@ -85,7 +108,10 @@ static int accept(const struct parsed *parsed, const char *name)
 	struct err e = ERR_INIT;
 	if (cli_open(&parsed->common, CAMPAIGN_WRITE, NULL, &c, &e) != OK)
 		return cli_fail(&parsed->common, &e);
-	enum err_code code = record_acceptance(&c, name, &e);
+	int64_t number;
+	enum err_code code = parse_integer(name, &number) && number > 0 && number < INT32_MAX
+				     ? record_trial(&c, (int)number, &e)
+				     : record_acceptance(&c, name, &e);
 	campaign_close(&c);
 	if (code != OK)
 		return cli_fail(&parsed->common, &e);

@@ -10,6 +10,7 @@
 #include "event/receipt.h"
 #include "promote/apply_int.h"
 #include "runner/workspace.h"
+#include "spec/lock.h"
 #include "spec/task.h"
 
 static enum err_code chosen_trial(const struct state *s, const struct apply_options *options,
@@ -168,14 +169,15 @@ static enum err_code launch_script(const struct state *s, const struct trial *t,
 	return OK;
 }
 
-static void collect_changes(
-	const struct state *s, const struct trial *t, struct arena *arena, struct application *a)
+static enum err_code collect_changes(const struct state *s, const struct trial *t, struct arena *arena,
+	struct application *a, struct err *reterr)
 {
 	struct change *changes = arena_array(arena, s->space.n_patches, sizeof(*changes));
 	for (size_t i = 0; i < s->space.n_patches; i++) {
 		const struct patch_lever *patch = &s->space.patches[i];
 		if (!t->candidate.setting[s->task->n_knobs + i])
 			continue;
+		TRY(state_check_diff(s, i, a->dir, reterr));
 		changes[a->n_changes++] = (struct change){
 			.name = patch->name,
 			.title = patch->title && *patch->title ? patch->title : patch->name,
@@ -184,6 +186,21 @@ static void collect_changes(
 		};
 	}
 	a->changes = changes;
+	return OK;
+}
+
+/* Commands and settings that the task file says now must be those that were measured. */
+static enum err_code check_contract(const struct state *s, struct err *reterr)
+{
+	struct lock now = {0};
+	TRY(lock_compute(s->task, s->task->root, &now, reterr));
+	bool same = strcmp(now.contract_digest, s->contract_digest) == 0;
+	lock_release(&now);
+	if (same)
+		return OK;
+	return err_set(reterr, ERR_CONTRACT,
+		"the contract in infrarsi.yaml is not the one that was measured; next: undo the change, or "
+		"measure anew with  infrarsi doctor --new");
 }
 
 static enum err_code prepare(const struct state *s, const struct apply_options *options,
@@ -195,11 +212,12 @@ static enum err_code prepare(const struct state *s, const struct apply_options *
 		TRY(apply_check_not_applied(options->dir, reterr));
 	TRY(chosen_trial(s, options, &t, &duel, reterr));
 	TRY(check_unchanged(s, &a->repo, reterr));
+	TRY(check_contract(s, reterr));
 	if (duel)
 		a->summary = arena_printf(&result->arena, "%.2fx (95%% interval %.2f to %.2f)",
 			exp(duel->result.gain_ln), exp(duel->result.low_ln), exp(duel->result.high_ln));
 	TRY(launch_script(s, t, a->dir, a->summary, &result->arena, &a->script, reterr));
-	collect_changes(s, t, &result->arena, a);
+	TRY(collect_changes(s, t, &result->arena, a, reterr));
 	result->n_patches = (int)a->n_changes;
 	return OK;
 }

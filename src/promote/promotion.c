@@ -95,6 +95,14 @@ static bool candidate_failed(const struct duel *d)
 	return false;
 }
 
+/* Promotion that is carried out anew gets half of the chance for error each time, so that all of a campaign's
+ * promotions together stay below twice the 0.5% of one. */
+static int finalists_priced(const struct state *s)
+{
+	enum { HALVINGS_MAX = 20 };
+	return FINALISTS_ALLOWED << MIN_OF(s->n_promotions_before, HALVINGS_MAX);
+}
+
 static void judge(const struct state *s, const struct duel *d, struct promotion_step *step)
 {
 	struct arena arena = ARENA_INIT;
@@ -113,7 +121,7 @@ static void judge(const struct state *s, const struct duel *d, struct promotion_
 			.n_pairs = n,
 			.reference_runs = s->noise.runs,
 			.sigma_pair = s->noise.sigma_pair,
-			.finalists_allowed = FINALISTS_ALLOWED};
+			.finalists_allowed = finalists_priced(s)};
 		duel_judge(&input, &step->result);
 	}
 	arena_release(&arena);

@@ -182,6 +182,17 @@ static void add_waiting(const struct state *s, struct strbuf *text)
 		add_safe(text, s->space.patches[i].name);
 		strbuf_addstr(text, "  and  infrarsi run\n");
 	}
+	for (size_t i = 0; i < s->n_trials; i++) {
+		const struct trial *t = &s->trials[i];
+		if (t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews == 0)
+			continue;
+		strbuf_addf(text, "Waits for review: trial %d (", t->number);
+		add_safe(text, t->run.verdict.reviews[0]);
+		strbuf_addf(text,
+			"). Look at it (infrarsi show %d), then  infrarsi audit --accept %d  and  infrarsi "
+			"run\n",
+			t->number, t->number);
+	}
 }
 
 /* The others are in the bill, not in the number of trials. */

@@ -351,6 +351,8 @@ static enum err_code process_run_job(void *state, const struct run_request *requ
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	enum err_code code = run_supervised(p, request, spec_path, &x, reterr);
 	prctl(PR_SET_CHILD_SUBREAPER, was_subreaper);
+	/* It holds the job's whole environment, passed-through secrets included; its supervisor is gone. */
+	unlink(spec_path);
 	strbuf_release(&x.received);
 	free(x.lines);
 	if (code != OK)

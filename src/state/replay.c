@@ -103,8 +103,10 @@ static void reopen_promotion(struct replay *r)
 {
 	struct state *s = r->s;
 	for (size_t i = 0; i < s->n_duels; i++)
-		if (s->duels[i].finished && s->duels[i].valid && !s->duels[i].result.delivered)
+		if (s->duels[i].finished && s->duels[i].valid && !s->duels[i].result.delivered &&
+			s->duels[i].verdict.n_reviews == 0)
 			trial_by_number(r, s->duels[i].trial)->lost_duel = true;
+	s->n_promotions_before += s->n_duels > 0;
 	s->finished = false;
 	s->delivered_finalist = 0;
 	s->n_duels = 0;
@@ -356,6 +358,18 @@ static enum err_code accept_audit(struct replay *r, const json_t *body, struct e
 	return err_set(reterr, ERR_INPUT, "patch: no patch of this campaign has the digest '%s'", digest);
 }
 
+static enum err_code accept_trial(struct replay *r, const json_t *body, struct err *reterr)
+{
+	int number = 0;
+	TRY(read_count(body, "trial", &number, reterr));
+	struct trial *t = trial_by_number(r, number);
+	if (!t)
+		return err_set(reterr, ERR_INPUT, "trial: there is no trial %d before it", number);
+	t->reviewed = true;
+	reopen_promotion(r);
+	return OK;
+}
+
 static enum err_code replay_accept(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
@@ -368,6 +382,7 @@ static enum err_code replay_accept(
 		{"duel", accept_duel},
 		{"promotion_over", accept_promotion_over},
 		{"audit", accept_audit},
+		{"trial", accept_trial},
 	};
 	const char *what = json_text_of(body, "what");
 	for (size_t i = 0; i < ARRAY_LEN(accepts); i++)

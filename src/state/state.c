@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -285,8 +286,22 @@ void state_release(struct state *s)
 	*s = (struct state){0};
 }
 
+enum err_code state_check_diff(const struct state *s, size_t patch, const char *dir, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, s->patch_paths[patch]);
+	char found[SHA256_HEX_SIZE];
+	TRY(sha256_file_hex(path, found, reterr));
+	if (strcmp(found, s->space.patches[patch].digest) == 0)
+		return OK;
+	return err_set(reterr, ERR_CONTRACT,
+		"%s is not the patch that was audited: it was edited since; next: infrarsi doctor --new",
+		path);
+}
+
 bool state_waits_for_review(const struct state *s, const struct trial *t)
 {
+	if (t->run.verdict.n_reviews > 0 && !t->reviewed)
+		return true;
 	for (size_t i = 0; i < s->space.n_patches; i++)
 		if (t->candidate.setting[s->task->n_knobs + i] && *s->patch_reviews[i] &&
 			!s->patch_accepted[i])

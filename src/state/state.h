@@ -75,6 +75,7 @@ struct trial {
 	struct execution run;    /* where finished */
 	const char *reason_text; /* interrupted, transient: why */
 	double device_s;
+	bool reviewed;  /* a person looked at its improbable result and accepted it */
 	bool lost_duel; /* measured in a duel of an earlier promotion and not found faster */
 };
 
@@ -131,8 +132,10 @@ struct state {
 	size_t n_refusals;
 	struct duel *duels;
 	size_t n_duels;
-	bool finished;          /* promotion is over: delivered or 1.00x */
-	int delivered_finalist; /* index into duels + 1; 0 = none */
+	int n_promotions_before; /* promotions that were reopened after duels: each halves what errors may
+				    cost */
+	bool finished;           /* promotion is over: delivered or 1.00x */
+	int delivered_finalist;  /* index into duels + 1; 0 = none */
 	struct cost cost;
 	const char *first_utc, *last_utc;
 	/* For the models; built on loading. */
@@ -146,6 +149,10 @@ enum err_code state_load(const struct task *task, struct ledger *ledger, struct 
 void state_release(struct state *s);
 
 /* Index into trials of the incumbent by posterior mean; -1 = the reference. */
+/* ERR_CONTRACT when the stored diff of a patch lever is not the one that entered the campaign. dir: of
+ * .infrarsi. */
+enum err_code state_check_diff(
+	const struct state *s, size_t patch, const char *dir, struct err *reterr) MUST_CHECK;
 /* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted.
  */
 bool state_waits_for_review(const struct state *s, const struct trial *t);

@@ -152,6 +152,14 @@ void judge_no_errors(const struct judge *j)
 		item_set(j, ITEM_NO_ERRORS, ITEM_PASS, "none found");
 }
 
+static bool reference_reports_memory(const struct judge *j)
+{
+	for (size_t i = 0; i < j->n_refs; i++)
+		if (isfinite(receipt_peak_bytes(j->refs[i])))
+			return true;
+	return false;
+}
+
 void judge_memory_cap(const struct judge *j)
 {
 	double cap = j->r->terms.memory_cap_bytes, peak = receipt_peak_bytes(j->r);
@@ -159,6 +167,9 @@ void judge_memory_cap(const struct judge *j)
 	if (!(cap > 0))
 		item_set(j, ITEM_MEMORY_CAP, ITEM_NA, "no cap declared, peak %s",
 			isnan(peak) ? "not reported" : format_bytes(peak, a));
+	else if (isnan(peak) && j->r->n_updates > 0 && reference_reports_memory(j))
+		item_set(j, ITEM_MEMORY_CAP, ITEM_FAIL,
+			"the reference reports its peak memory and this run does not");
 	else if (isnan(peak))
 		item_set(j, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "peak memory not reported (cap %s)",
 			format_bytes(cap, b));

@@ -50,12 +50,12 @@ static const struct {
 	[ITEM_OPTIMIZER_STEPS] = {judge_optimizer_steps, true, false},
 	[ITEM_LOSS] = {judge_loss, true, false},
 	[ITEM_GRAD_NORM] = {judge_grad_norm, false, false},
-	[ITEM_EVAL] = {judge_eval, true, false},
+	[ITEM_EVAL] = {judge_eval, true, true},
 	[ITEM_PRECISION] = {judge_precision, false, false},
 	[ITEM_TIMING] = {judge_timing, true, false},
 	[ITEM_SPEED] = {judge_speed, true, false},
-	[ITEM_RESUME] = {judge_resume, true, false},
-	[ITEM_TESTS] = {judge_tests, true, false},
+	[ITEM_RESUME] = {judge_resume, true, true},
+	[ITEM_TESTS] = {judge_tests, true, true},
 };
 
 void item_set(const struct judge *j, enum item item, enum item_result result, const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/strbuf.h"
@@ -75,8 +76,9 @@ static void git(const struct repo *r, const char *words, struct strbuf *ret_outp
 		fail_msg("git %s: %s", words, ret_output ? ret_output->buf : own.buf);
 }
 
-static void propose(struct repo *r, const char *digest, const char *name, const char *diff)
+static void propose(struct repo *r, char digest[SHA256_HEX_SIZE], const char *name, const char *diff)
 {
+	sha256_hex(diff, strlen(diff), digest);
 	CLEANUP(free_ptr) char *path = xasprintf(".infrarsi/patches/%s.diff", digest);
 	write_text(r, path, diff);
 	world_propose(&r->w, digest, name, "[]");
@@ -110,15 +112,17 @@ static void repo_open(struct repo *r, const char *sub, enum commits commits)
 	assert_int_equal(snapshot_take(r->w.root, "c1", &snapshot, &e), OK);
 	world_begin_at(&r->w, 7, snapshot.commit, snapshot.tree, snapshot.prefix);
 	world_references(&r->w);
-	propose(r, "aa", "01-change", change_diff);
-	propose(r, "bb", "02-add", add_diff);
-	propose(r, "cc", "03-remove", remove_diff);
-	int trial =
-		world_register(&r->w, "{\"threads\":\"4\",\"note\":\"" ODD "\"}", "[\"aa\",\"bb\",\"cc\"]");
+	char change[SHA256_HEX_SIZE], add[SHA256_HEX_SIZE], removal[SHA256_HEX_SIZE];
+	propose(r, change, "01-change", change_diff);
+	propose(r, add, "02-add", add_diff);
+	propose(r, removal, "03-remove", remove_diff);
+	CLEANUP(free_ptr) char *all = xasprintf("[\"%s\",\"%s\",\"%s\"]", change, add, removal);
+	CLEANUP(free_ptr) char *first = xasprintf("[\"%s\"]", change);
+	int trial = world_register(&r->w, "{\"threads\":\"4\",\"note\":\"" ODD "\"}", all);
 	world_finish(&r->w, ROLE_SEARCH, trial, &(struct ending){.time_s = 0.1});
 	world_finish(&r->w, ROLE_SEARCH, world_register(&r->w, "{\"threads\":\"4\"}", "[]"),
 		&(struct ending){.time_s = 0.11});
-	world_finish(&r->w, ROLE_SEARCH, world_register(&r->w, "{}", "[\"aa\"]"),
+	world_finish(&r->w, ROLE_SEARCH, world_register(&r->w, "{}", first),
 		&(struct ending){.time_s = 0.11, .failing_item = ITEM_LOSS});
 	world_deliver(&r->w, trial, 0.7);
 	world_load(&r->w);
@@ -456,6 +460,21 @@ static void a_task_file_that_changed_must_launch_what_was_measured(void **unused
 	repo_close(&r);
 }
 
+/* What was audited and measured is what is applied: a diff that was edited in its folder since is neither. */
+static void an_edited_diff_is_refused(void **unused)
+{
+	(void)unused;
+	struct repo r;
+	repo_open(&r, "", COMMIT_ALL);
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", r.w.state_dir, r.w.state.patch_paths[0]);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	assert_int_equal(file_read(path, FILE_CAP_DEFAULT, &text, NULL), OK);
+	strbuf_addch(&text, '\n');
+	assert_int_equal(file_write_atomic(path, text.buf, text.len, 0644, NULL), OK);
+	expect(&r, apply(&r, "faster", 0, false), ERR_CONTRACT, "is not the patch that was audited");
+	repo_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +491,7 @@ int main(void)
 		cmocka_unit_test(nothing_delivered_is_nothing_to_apply),
 		cmocka_unit_test(the_script_hands_on_every_byte),
 		cmocka_unit_test(a_task_file_that_changed_must_launch_what_was_measured),
+		cmocka_unit_test(an_edited_diff_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

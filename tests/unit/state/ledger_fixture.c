@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "spec/lock.h"
 #include "ledger_fixture.h"
 #include "verify/verify.h"
 
@@ -86,11 +87,15 @@ void world_begin(struct world *w, unsigned long long seed)
 void world_begin_at(
 	struct world *w, unsigned long long seed, const char *commit, const char *tree, const char *prefix)
 {
+	struct lock lock = {0};
+	struct err none = ERR_INIT; /* a task whose frozen files exist nowhere has no lock, and needs none here */
+	bool has_lock = lock_compute(&w->task, w->task.root, &lock, &none) == OK;
 	world_entry(w, ENTRY_CAMPAIGN, 0, NULL,
-		"{\"id\":\"c1\",\"seed\":%llu,\"task_digest\":\"%s\",\"contract_digest\":\"\","
+		"{\"id\":\"c1\",\"seed\":%llu,\"task_digest\":\"%s\",\"contract_digest\":\"%s\","
 		"\"environment\":\"\","
 		"\"snapshot\":{\"commit\":\"%s\",\"tree\":\"%s\",\"prefix\":\"%s\"}}",
-		seed, w->task.digest, commit, tree, prefix);
+		seed, w->task.digest, has_lock ? lock.contract_digest : "", commit, tree, prefix);
+	lock_release(&lock);
 	w->n_trials = 0;
 	w->seq = 0;
 }

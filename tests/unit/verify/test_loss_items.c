@@ -180,7 +180,7 @@ static void eval_if_configured(void **state)
 	expect_valid(&f, ITEM_EVAL, ITEM_NA, "not configured");
 	f.candidate.terms.eval_configured = true;
 	f.candidate.terms.eval_tolerance = 0.01;
-	expect_valid(&f, ITEM_EVAL, ITEM_UNCHECKED, "configured, not run");
+	expect_rejected(&f, ITEM_EVAL, ITEM_UNCHECKED, "configured, not run");
 	f.candidate.eval_difference = some(-0.01);
 	expect_valid(&f, ITEM_EVAL, ITEM_PASS, "differs by 1% (limit 1%)");
 	f.candidate.eval_difference = some(-0.0101);

@@ -38,7 +38,7 @@ static json_t *write_texts(const char *const *texts, size_t count)
 static json_t *write_embedded(const char *text)
 {
 	json_t *object = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	if (object && json_is_object(object))
+	if (json_is_object(object))
 		return object;
 	json_decref(object);
 	return json_null();

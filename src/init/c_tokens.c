@@ -129,7 +129,7 @@ static void lex_escape(struct lexer *lx)
 	} else {
 		const char *code = c && isalpha(c) ? strchr(codes, c) : NULL;
 		if (code && (code - codes) % 2 == 0)
-			c = code[1];
+			c = (unsigned char)code[1];
 		else if (c == '\n')
 			lx->line++, c = 0;
 		lx->p++;

@@ -88,7 +88,8 @@ void world_begin_at(
 	struct world *w, unsigned long long seed, const char *commit, const char *tree, const char *prefix)
 {
 	struct lock lock = {0};
-	struct err none = ERR_INIT; /* a task whose frozen files exist nowhere has no lock, and needs none here */
+	struct err none =
+		ERR_INIT; /* a task whose frozen files exist nowhere has no lock, and needs none here */
 	bool has_lock = lock_compute(&w->task, w->task.root, &lock, &none) == OK;
 	world_entry(w, ENTRY_CAMPAIGN, 0, NULL,
 		"{\"id\":\"c1\",\"seed\":%llu,\"task_digest\":\"%s\",\"contract_digest\":\"%s\","

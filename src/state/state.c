@@ -243,7 +243,9 @@ static enum err_code load(struct state *s, struct ledger *ledger, struct err *re
 	if (ledger)
 		TRY(ledger_read_all(ledger, &s->arena, &entries, &n_entries, reterr));
 	size_t begin = begin_of_last_campaign(entries, n_entries);
-	enum err_code code = replay_all(s, &r, entries + begin, n_entries - begin, reterr);
+	/* No ledger, no entries: nothing may be added to a null pointer, not even nothing. */
+	const struct ledger_entry *last = begin ? entries + begin : entries;
+	enum err_code code = replay_all(s, &r, last, n_entries - begin, reterr);
 	for (size_t i = 0; i < r.n_decisions; i++)
 		json_decref(r.decisions[i]);
 	free(r.decisions);

@@ -167,6 +167,20 @@ static void add_project_in_tmp(struct words *w, const char *path)
 	add_mount(w, "--ro-bind", first, first);
 }
 
+/* The hooks that a job includes or imports belong to the harness: they can be read wherever it is installed,
+ * also below the private /tmp. */
+static void add_hooks(struct words *w, const char *const *env)
+{
+	static const char name[] = "INFRARSI_HOOK_DIR=";
+	for (size_t i = 0; env && env[i]; i++) {
+		const char *path = strncmp(env[i], name, sizeof(name) - 1) == 0
+					   ? canonical(w, env[i] + sizeof(name) - 1)
+					   : NULL;
+		if (path && strncmp(path, "/tmp/", 5) == 0)
+			add_mount(w, "--ro-bind", path, path);
+	}
+}
+
 enum err_code sandbox_argv(const struct sandbox *sandbox, const struct run_request *request,
 	struct arena *arena, const char ***ret_argv, struct err *reterr)
 {
@@ -179,6 +193,7 @@ enum err_code sandbox_argv(const struct sandbox *sandbox, const struct run_reque
 	add_devices(&w);
 	add_project_in_tmp(&w, dir);
 	add_project_in_tmp(&w, events);
+	add_hooks(&w, request->env);
 	for (size_t i = 0; i < ARRAY_LEN(control_sockets); i++)
 		if (path_exists(control_sockets[i]))
 			add_hidden(&w, control_sockets[i]);

@@ -76,6 +76,10 @@ struct campaign {
 	/* Why the ledger cannot be read with this task (a knob that it names is gone, ...); code OK = it can.
 	 * The state is then that of no campaign: all that is possible is to begin a new one. */
 	struct err unreadable;
+	/* Patch levers whose diff is in none of the task's folders any more: not proposed again. Set by
+	 * patches_gather(). */
+	bool *patch_gone;
+	size_t n_patch_gone;
 	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */
 };
 

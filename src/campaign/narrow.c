@@ -94,6 +94,9 @@ static bool is_legal(void *context, const int *setting)
 	for (size_t i = 0; i < n->task->n_knobs; i++)
 		if (n->fixed[i] >= 0 && setting[i] != n->fixed[i])
 			return false;
+	for (size_t i = 0; i < n->n_patch_gone; i++)
+		if (n->patch_gone[i] && setting[n->task->n_knobs + i])
+			return false;
 	return n->state->search.is_legal(n->state->search.legal_context, setting);
 }
 

@@ -15,6 +15,8 @@ struct narrowing {
 	size_t n_starts;
 	struct state *state; /* of the last narrowing_apply() */
 	const int **padded;
+	const bool *patch_gone; /* by patch lever; may be shorter than the space */
+	size_t n_patch_gone;
 };
 
 /* Everything in `arena`. Errors name the argument and what the knob's values are. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/audit.h"
@@ -164,7 +165,34 @@ static enum err_code take_patch(
 	return code;
 }
 
-static enum err_code gather_folder(struct campaign *c, const char *dir, struct err *reterr)
+struct presence { /* digests of what lies in the folders now; in the campaign's arena */
+	const char **digests;
+	size_t count, capacity;
+};
+
+static void note_present(struct campaign *c, const struct patch_pool *pool, struct presence *now)
+{
+	for (size_t i = 0; i < pool->n_patches; i++) {
+		grow_array(&now->digests, &now->capacity, now->count + 1, sizeof(*now->digests));
+		now->digests[now->count++] = arena_strdup(&c->arena, pool->patches[i].digest);
+	}
+}
+
+static void mark_gone(struct campaign *c, const struct presence *now)
+{
+	const struct space *space = &c->state.space;
+	c->n_patch_gone = space->n_patches;
+	c->patch_gone = arena_array(&c->arena, space->n_patches, sizeof(bool));
+	for (size_t i = 0; i < space->n_patches; i++) {
+		c->patch_gone[i] = true;
+		for (size_t k = 0; k < now->count; k++)
+			if (strcmp(space->patches[i].digest, now->digests[k]) == 0)
+				c->patch_gone[i] = false;
+	}
+}
+
+static enum err_code gather_folder(
+	struct campaign *c, const char *dir, struct presence *now, struct err *reterr)
 {
 	struct patch_pool pool = {0};
 	CLEANUP(free_ptr) char *path = *dir == '/' ? xstrdup(dir) : xasprintf("%s/%s", c->task.root, dir);
@@ -174,14 +202,22 @@ static enum err_code gather_folder(struct campaign *c, const char *dir, struct e
 		code = refuse(c, pool.refused[i].name, "", "patch", pool.refused[i].reason, reterr);
 	for (size_t i = 0; i < pool.n_patches && code == OK; i++)
 		code = take_patch(c, &pool, i, reterr);
+	note_present(c, &pool, now);
 	patch_pool_release(&pool);
 	return code;
 }
 
 enum err_code patches_gather(struct campaign *c, struct err *reterr)
 {
-	for (size_t i = 0; i < c->task.n_proposers; i++)
+	struct presence now = {0};
+	enum err_code code = OK;
+	for (size_t i = 0; i < c->task.n_proposers && code == OK; i++)
 		if (c->task.proposers[i].kind == PROPOSE_PATCHES)
-			TRY(gather_folder(c, c->task.proposers[i].dir, reterr));
-	return OK;
+			code = gather_folder(c, c->task.proposers[i].dir, &now, reterr);
+	if (code == OK)
+		code = campaign_refresh(c, reterr);
+	if (code == OK)
+		mark_gone(c, &now);
+	free(now.digests);
+	return code;
 }

@@ -246,6 +246,8 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	TRY(patches_gather(c, reterr));
 	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
 		&c->arena, &run.narrowing, reterr));
+	run.narrowing.patch_gone = c->patch_gone;
+	run.narrowing.n_patch_gone = c->n_patch_gone;
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more)
 		report_refusals(c);

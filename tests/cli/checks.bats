@@ -32,7 +32,8 @@ SH
 	git config user.email tester@example.org
 }
 
-task() { # STATE of the knob's other setting
+task() { # STATE of the knob's other setting, and where resuming begins (default: what the job saved)
+	local from=${2:-\$(cat next)}
 	cat >infrarsi.yaml <<YAML
 version: 1
 name: checks
@@ -47,7 +48,7 @@ contract:
   seq_len: 4
   frozen_files: ["data.txt"]
   eval: {command: ["sh", "-c", "echo result \$(cat \$INFRARSI_RUN_DIR/quality)"], tolerance: 1%}
-  checkpoint: {save_at: 4, command: ["sh", "-c", "./job.sh 0.01 $1 \$(cat next)"]}
+  checkpoint: {save_at: 4, command: ["sh", "-c", "./job.sh 0.01 $1 $from"]}
   tests: [["test", "-f", "next"], ["sh", "-c", "test \$(cat next) -eq 5"]]
 knobs:
   - {name: pace, values: [0.05, 0.01], reference: 0.05}
@@ -85,6 +86,12 @@ item() { # NAME: result of this item in trial 1
 
 @test "a reference whose resumed losses jump is refused by doctor, naming the item" {
 	task torn
+	run -1 infrarsi doctor --hurry
+	has resume_continues
+}
+
+@test "a job that begins anew has not resumed, although its losses agree" {
+	task whole-again 1
 	run -1 infrarsi doctor --hurry
 	has resume_continues
 }

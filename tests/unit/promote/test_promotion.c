@@ -197,6 +197,47 @@ static void a_loser_of_an_earlier_promotion_is_no_finalist(void **unused)
 	world_close(&w);
 }
 
+/* The audit wants a person to look at the patch of the fastest trial: the next best is promoted meanwhile,
+ * and the fastest one as soon as it is accepted. */
+static void what_waits_for_review_is_no_finalist_before_it_is_accepted(void **unused)
+{
+	(void)unused;
+	struct world w;
+	struct promotion_step step;
+	world_open(&w, NULL);
+	world_begin(&w, 7);
+	world_references(&w);
+	world_propose(&w, "aa", "01-doubtful", "[]");
+	world_finish(&w, ROLE_SEARCH, world_register(&w, "{}", "[\"aa\"]"), &(struct ending){.time_s = 0.05});
+	world_finish(&w, ROLE_SEARCH, world_register(&w, settings[0], "[]"), &(struct ending){.time_s = 0.1});
+	world_load(&w);
+	assert_true(state_waits_for_review(&w.state, &w.state.trials[0]));
+	assert_int_equal(promotion_next(&w.state, &step, &w.error), OK);
+	assert_int_equal(step.kind, PROMOTION_OPEN);
+	assert_int_equal(step.trial, 2);
+	world_deliver(&w, 2, 0.69);
+	world_entry(&w, ENTRY_ACCEPT, 0, NULL, "{\"what\":\"audit\",\"patch\":\"aa\"}");
+	world_load(&w);
+	assert_false(w.state.finished);
+	assert_int_equal(w.state.n_promotions_before, 1);
+	assert_int_equal(promotion_next(&w.state, &step, &w.error), OK);
+	assert_int_equal(step.kind, PROMOTION_OPEN);
+	assert_int_equal(step.trial, 1);
+	world_close(&w);
+}
+
+static void an_acceptance_of_something_unknown_is_refused(void **unused)
+{
+	(void)unused;
+	struct world w;
+	world_open(&w, NULL);
+	world_begin(&w, 7);
+	world_references(&w);
+	world_entry(&w, ENTRY_ACCEPT, 0, NULL, "{\"what\":\"audit\",\"patch\":\"zz\"}");
+	world_refused(&w, "no patch of this campaign has the digest 'zz'");
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +245,8 @@ int main(void)
 		cmocka_unit_test(it_resumes_in_the_middle),
 		cmocka_unit_test(noise_asks_for_more_pairs),
 		cmocka_unit_test(a_loser_of_an_earlier_promotion_is_no_finalist),
+		cmocka_unit_test(what_waits_for_review_is_no_finalist_before_it_is_accepted),
+		cmocka_unit_test(an_acceptance_of_something_unknown_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

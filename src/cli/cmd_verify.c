@@ -131,6 +131,14 @@ static void find_references(struct verification *v, size_t index)
 	free_strings(names, count);
 }
 
+static void refuse_for(struct judged *file, struct judged *other, const struct chain_problem *problem)
+{
+	struct judged *refused = file->refusal.code == OK ? file : other;
+	if (refused->refusal.code == OK)
+		(void)err_set(&refused->refusal, ERR_CONTRACT, "%s: %s", chain_problem_names[problem->kind],
+			problem->text);
+}
+
 static void check_chain(struct verification *v)
 {
 	struct chain_file *chain = arena_array(&v->arena, v->n, sizeof(*chain));
@@ -142,12 +150,13 @@ static void check_chain(struct verification *v)
 			chain[n++] = (struct chain_file){v->files[i].path, &v->files[i].receipt};
 		}
 	size_t count = receipt_chain_check(chain, n, &v->arena, &problems);
-	for (size_t i = 0; i < count; i++) {
-		struct judged *file = &v->files[index[problems[i].file]];
-		if (file->refusal.code == OK)
-			(void)err_set(&file->refusal, ERR_CONTRACT, "%s: %s",
-				chain_problem_names[problems[i].kind], problems[i].text);
-	}
+	/* The gravest kind first, so that what a file is refused for does not depend on the order of digests;
+	 * a second problem of one file is the other file's, which it names too. */
+	for (int kind = 0; kind < N_CHAIN_PROBLEM_KINDS; kind++)
+		for (size_t i = 0; i < count; i++)
+			if ((int)problems[i].kind == kind)
+				refuse_for(&v->files[index[problems[i].file]],
+					&v->files[index[problems[i].other]], &problems[i]);
 }
 
 /* Taking a receipt away would hide an execution from the bill. */

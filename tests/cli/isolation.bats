@@ -169,3 +169,16 @@ works_sandboxed() {
 	lacks "objects"
 	has "update 12 loss"
 }
+
+@test "frozen data that git ignores reaches the job and is hashed" {
+	new_repo "$BATS_TEST_TMPDIR/ignored"
+	git rm -q --cached data.txt
+	echo data.txt >>.gitignore
+	git commit -q -a -m "data is not in git"
+	lock
+	run -0 infrarsi doctor --hurry
+	lacks "does not pass"
+	run -0 infrarsi doctor --hurry --new --no-sandbox
+	lacks "does not pass"
+	grep -q data.txt infrarsi.lock
+}

@@ -246,3 +246,13 @@ run_by_hand() { # WHAT: the job as `apply` left it trains, outside the harness
 	run -2 --separate-stderr infrarsi verify --json missing.json
 	is_json
 }
+
+@test "audit --accept: only what waits for a review can be accepted" {
+	from_template
+	run -2 infrarsi audit --accept nothing
+	has "no patch 'nothing'"
+	run -2 infrarsi audit --accept 01-less-effort
+	has "does not wait for a review"
+	run -2 infrarsi audit --accept 99
+	has "no trial 99"
+}

@@ -1,150 +1,108 @@
 #include "base/base.h"
 
 #include <ctype.h>
-#include <stdio.h>
+#include <endian.h>
 #include <string.h>
 
 #include "adapter/signatures_int.h"
-#include "base/units.h"
+#include "base/memory.h"
 
-enum { PATTERN_MAX = 64 }; /* bytes of a pattern with its NUL */
-
-/* Lower case. Order matters within a line only: the more special class first. */
-static const struct signature signatures[] = {
-	/* device memory */
-	{"out of device memory:", FAILURE_OOM, 0},
-	{"cuda out of memory", FAILURE_OOM, 0},
-	{"hip out of memory", FAILURE_OOM, 0},
-	{"xpu out of memory", FAILURE_OOM, 0},
-	{"torch.outofmemoryerror", FAILURE_OOM, 0},
-	{"cuda error: out of memory", FAILURE_OOM, 0},
-	{"cublas_status_alloc_failed", FAILURE_OOM, 0},
-	{"cudnn_status_alloc_failed", FAILURE_OOM, 0},
-	{"resource_exhausted:*out of memory", FAILURE_OOM, 0},
-	{"ran out of memory trying to allocate", FAILURE_OOM, 0},
-	{"ran out of memory in memory space hbm", FAILURE_OOM, 0},
-	{"tried to allocate more than*memory", FAILURE_OOM, 0},
-
-	/* values that are not numbers */
-	{"loss is nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss is inf", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"nan loss", FAILURE_NAN, SIG_CLEAN | SIG_WORD},
-	{"loss became inf", FAILURE_NAN, SIG_CLEAN},
-	{"loss: nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss: -nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss=nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss=-nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss': nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"grad_norm': nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss -nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss train: nan", FAILURE_NAN, SIG_CLEAN | SIG_END},
-	{"loss=inf", FAILURE_NAN, SIG_CLEAN | SIG_WORD},
-	{"loss: inf", FAILURE_NAN, SIG_CLEAN | SIG_WORD},
-	{"found nan in", FAILURE_NAN, SIG_WORD},
-	{"loss scale already at minimum", FAILURE_NAN, 0},
-	{"minimum loss scale reached", FAILURE_NAN, 0},
-
-	/* collectives and rendezvous */
-	{"heartbeat monitor timed out", FAILURE_COLLECTIVE, 0},
-	{"watchdog caught collective operation timeout", FAILURE_COLLECTIVE, 0},
-	{"some nccl operations have failed", FAILURE_COLLECTIVE, 0},
-	{"nccl error in", FAILURE_COLLECTIVE, 0},
-	{"ncclsystemerror", FAILURE_COLLECTIVE, 0},
-	{"ncclinternalerror", FAILURE_COLLECTIVE, 0},
-	{"ncclremoteerror", FAILURE_COLLECTIVE, 0},
-	{"ncclunhandledcudaerror", FAILURE_COLLECTIVE, 0},
-	{"detected mismatch between collectives", FAILURE_COLLECTIVE, 0},
-	{"diststoreerror", FAILURE_COLLECTIVE, 0},
-	{"distnetworkerror", FAILURE_COLLECTIVE, 0},
-	{"gloo*timed out waiting", FAILURE_COLLECTIVE, 0},
-	{"gloo*connection closed by peer", FAILURE_COLLECTIVE, SIG_WEAK},
-	{"mpi_abort was invoked", FAILURE_COLLECTIVE, SIG_WEAK},
-
-	/* input data */
-	{"dataloader worker (pid", FAILURE_DATA, 0},
-	{"dataloader timed out", FAILURE_DATA, 0},
-	{"fault encountered in worker", FAILURE_DATA, 0},
-	{"jsondecodeerror", FAILURE_DATA, 0},
-
-	/* compilation while the job runs */
-	{"backendcompilerfailed", FAILURE_COMPILE, 0},
-	{"torch._dynamo.exc.", FAILURE_COMPILE, 0},
-	{"triton.compiler.errors.", FAILURE_COMPILE, 0},
-	{"error in subprocess*ptxas", FAILURE_COMPILE, 0},
-	{"ptxas fatal", FAILURE_COMPILE, 0},
-
-	/* compilation as a step of its own */
-	{": fatal error:", FAILURE_COMPILE, SIG_BUILD},
-	{": error:", FAILURE_COMPILE, SIG_BUILD},
-	{"undefined reference to", FAILURE_COMPILE, SIG_BUILD},
-	{"collect2: error", FAILURE_COMPILE, SIG_BUILD},
-	{"make*] error ", FAILURE_COMPILE, SIG_BUILD | SIG_WEAK},
-	{"no rule to make target", FAILURE_COMPILE, SIG_BUILD},
-
-	/* crashes that name themselves */
-	{"an illegal memory access was encountered", FAILURE_CRASH, 0},
-	{"device-side assert triggered", FAILURE_CRASH, 0},
-	{"cuda error:", FAILURE_CRASH, 0},
-	{"fatal python error:", FAILURE_CRASH, 0},
-	{"free(): ", FAILURE_CRASH, 0},
-	{"malloc(): ", FAILURE_CRASH, 0},
-	{"realloc(): ", FAILURE_CRASH, 0},
-	{"munmap_chunk(): ", FAILURE_CRASH, 0},
-	{"double free or corruption", FAILURE_CRASH, 0},
-	{"corrupted size vs. prev_size", FAILURE_CRASH, 0},
-	{"corrupted double-linked list", FAILURE_CRASH, 0},
-	{"stack smashing detected", FAILURE_CRASH, 0},
-	{"buffer overflow detected", FAILURE_CRASH, 0},
-	{"error: addresssanitizer", FAILURE_CRASH, 0},
-	{"error: leaksanitizer", FAILURE_CRASH, 0},
-	{"warning: memorysanitizer", FAILURE_CRASH, 0},
-	{"warning: threadsanitizer", FAILURE_CRASH, 0},
-	{": runtime error: ", FAILURE_CRASH, SIG_WEAK}, /* UBSan goes on unless told otherwise */
-	{"terminate called after throwing", FAILURE_CRASH, 0},
-	{"assertion*failed", FAILURE_CRASH, 0},
-	{"address already in use", FAILURE_CRASH, 0},
-	{"segmentation fault", FAILURE_CRASH, 0},
-	{"error while loading shared libraries", FAILURE_CRASH, 0},
-	{"command not found", FAILURE_CRASH, SIG_WEAK},
-
-	/* ended from outside */
-	{"invoked oom-killer", FAILURE_KILLED, 0},
-	{"out of memory: killed process", FAILURE_KILLED, 0},
-	{"oom-kill event", FAILURE_KILLED, 0},
-	{"received signals.sigterm death signal", FAILURE_KILLED, 0},
-	{"failed (exitcode: -9)", FAILURE_KILLED, SIG_WEAK},
-	{"return code = -9", FAILURE_KILLED, SIG_WEAK},
-	{"killed", FAILURE_KILLED, SIG_WEAK | SIG_WORD},
-
-	/* reports of a launcher: the cause is elsewhere, if anywhere */
-	{"failed (exitcode:", FAILURE_CRASH, SIG_WEAK},
-	{"childfailederror", FAILURE_CRASH, SIG_WEAK},
-	{"exits with return code = -", FAILURE_CRASH, SIG_WEAK},
+/* The order decides which of two rows that match one line speaks: what is most special first. */
+static const struct signature_table *const signature_tables[] = {
+	&signatures_memory,
+	&signatures_data,
+	&signatures_launcher,
+	&signatures_crash,
+	&signatures_nan,
+	&signatures_compile,
+	&signatures_collective,
+	&signatures_text,
 };
+
+const struct signature *signature_at(size_t order)
+{
+	for (size_t i = 0; i < ARRAY_LEN(signature_tables); i++) {
+		if (order < signature_tables[i]->count)
+			return &signature_tables[i]->rows[order];
+		order -= signature_tables[i]->count;
+	}
+	return NULL;
+}
+
+/* ---- the index: rows by the first four bytes of their pattern ---- */
+
+enum { GRAM = 4, BUCKET_BITS = 14, NO_ROW = 0xFFFF };
+
+struct indexed_row {
+	const struct signature *signature;
+	uint16_t literal_length; /* up to the first * */
+	uint16_t next;           /* row of the same bucket, or NO_ROW */
+};
+
+struct signature_index {
+	uint8_t marks[1 << BUCKET_BITS]; /* of the buckets that have rows: there are few */
+	uint16_t heads[1 << BUCKET_BITS];
+	struct indexed_row rows[];
+};
+
+static size_t bucket_of_gram(uint32_t gram)
+{
+	return (gram * 2654435761u) >> (32 - BUCKET_BITS); /* Knuth's multiplicative hash */
+}
+
+/* Little endian on every machine: signature_find() takes several grams out of one word. */
+static size_t bucket_of(const char *text)
+{
+	uint32_t gram;
+	memcpy(&gram, text, sizeof(gram));
+	return bucket_of_gram(le32toh(gram));
+}
+
+static size_t count_rows(void)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ARRAY_LEN(signature_tables); i++)
+		count += signature_tables[i]->count;
+	return count;
+}
+
+struct signature_index *signature_index_new(void)
+{
+	size_t order = count_rows();
+	struct signature_index *index = xmalloc(sizeof(*index) + order * sizeof(index->rows[0]));
+	memset(index->heads, 0xFF, sizeof(index->heads));
+	memset(index->marks, 0, sizeof(index->marks));
+	/* Backwards, so that a bucket's rows stand in the order of the tables. */
+	for (size_t i = ARRAY_LEN(signature_tables); i-- > 0;) {
+		for (size_t k = signature_tables[i]->count; k-- > 0;) {
+			const struct signature *s = &signature_tables[i]->rows[k];
+			const char *star = strchr(s->pattern, '*');
+			size_t length = star ? (size_t)(star - s->pattern) : strlen(s->pattern);
+			size_t bucket = bucket_of(s->pattern);
+			uint16_t *head = &index->heads[bucket];
+			index->marks[bucket] = 1;
+			index->rows[--order] = (struct indexed_row){s, (uint16_t)length, *head};
+			*head = (uint16_t)order;
+		}
+	}
+	return index;
+}
+
+/* ---- matching ---- */
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The first occurrence of the literal `part` at or behind p. */
-static const char *find_part(const char *p, const char *part, size_t length)
-{
-	char literal[PATTERN_MAX];
-	memcpy(literal, part, length);
-	literal[length] = '\0';
-	return strstr(p, literal);
-}
-
-/* The end of a match of what stands behind the pattern's first part, or NULL. Parts are looked for one behind
+/* The end of a match of what stands behind the pattern's literal, or NULL. Parts are looked for one behind
  * the other, each as early as possible. */
-static const char *match_rest(const char *p, const char *pattern)
+static const char *match_rest(const char *p, const char *end, const char *pattern)
 {
 	while (*pattern == '*') {
 		pattern++;
 		size_t length = strcspn(pattern, "*");
-		p = find_part(p, pattern, length);
+		p = memmem(p, (size_t)(end - p), pattern, length);
 		if (!p)
 			return NULL;
 		p += length;
@@ -153,108 +111,235 @@ static const char *match_rest(const char *p, const char *pattern)
 	return p;
 }
 
-static bool matches(const char *line, const struct signature *s)
+enum outcome { NO_MATCH, MATCH, NO_MATCH_IN_LINE };
+
+static enum outcome match_at(const struct indexed_row *row, const char *lower, size_t length, size_t at)
 {
-	size_t length = strcspn(s->pattern, "*");
-	const char *p = line;
-	while ((p = find_part(p, s->pattern, length))) {
-		const char *end = match_rest(p + length, s->pattern + length);
-		if (!end)
-			return false; /* a later start leaves less behind it */
-		bool joined_before = p > line && is_word(p[-1]), joined_behind = is_word(*end);
-		p++;
-		if ((s->flags & SIG_WORD) && (joined_before || joined_behind))
-			continue;
-		if ((s->flags & SIG_END) && joined_behind)
-			continue;
-		return true;
+	const struct signature *s = row->signature;
+	if (row->literal_length > length - at || memcmp(lower + at, s->pattern, row->literal_length) != 0)
+		return NO_MATCH;
+	const char *end = match_rest(
+		lower + at + row->literal_length, lower + length, s->pattern + row->literal_length);
+	if (!end)
+		return NO_MATCH_IN_LINE; /* a later start leaves less behind it */
+	bool joined_before = at > 0 && is_word(lower[at - 1]), joined_behind = is_word(*end);
+	if ((s->flags & SIG_WORD) && (joined_before || joined_behind))
+		return NO_MATCH;
+	if ((s->flags & SIG_END) && joined_behind)
+		return NO_MATCH;
+	bool misplaced = (s->flags & SIG_START) && at != level_prefix_length(lower);
+	return misplaced ? NO_MATCH : MATCH;
+}
+
+static void add_hit(
+	struct signature_hit hits[SIGNATURE_MAX_HITS], size_t *count, const struct signature_hit *hit)
+{
+	size_t i = *count;
+	if (i == SIGNATURE_MAX_HITS) {
+		if (hits[i - 1].order < hit->order)
+			return;
+		i--;
+	} else {
+		(*count)++;
+	}
+	for (; i > 0 && hits[i - 1].order > hit->order; i--)
+		hits[i] = hits[i - 1];
+	hits[i] = *hit;
+}
+
+/* The next place from `at` on where a row may begin; length - GRAM + 1 or more = there is none. */
+static size_t next_mark(const struct signature_index *index, const char *lower, size_t length, size_t at)
+{
+	enum { AT_ONCE = 4 };
+	for (; at + GRAM + AT_ONCE <= length; at += AT_ONCE) {
+		uint64_t bytes;
+		memcpy(&bytes, lower + at, sizeof(bytes));
+		bytes = le64toh(bytes);
+		for (unsigned k = 0; k < AT_ONCE; k++)
+			if (index->marks[bucket_of_gram((uint32_t)(bytes >> 8 * k))])
+				return at + k;
+	}
+	while (at + GRAM <= length && !index->marks[bucket_of(lower + at)])
+		at++;
+	return at;
+}
+
+size_t signature_find(const struct signature_index *index, const char *lower, size_t length, bool build,
+	struct signature_hit hits[SIGNATURE_MAX_HITS])
+{
+	/* Rows that this line has been asked for with a final answer. */
+	uint64_t settled[SIGNATURE_MAX_ROWS / 64] = {0};
+	size_t count = 0;
+	for (size_t at = next_mark(index, lower, length, 0); at + GRAM <= length;
+		at = next_mark(index, lower, length, at + 1)) {
+		for (uint16_t i = index->heads[bucket_of(lower + at)]; i != NO_ROW; i = index->rows[i].next) {
+			const struct indexed_row *row = &index->rows[i];
+			uint64_t bit = (uint64_t)1 << (i % 64);
+			if ((settled[i / 64] & bit) || ((row->signature->flags & SIG_BUILD) && !build))
+				continue;
+			enum outcome outcome = match_at(row, lower, length, at);
+			if (outcome != NO_MATCH)
+				settled[i / 64] |= bit;
+			struct signature_hit hit = {row->signature, i, at};
+			if (outcome == MATCH)
+				add_hit(hits, &count, &hit);
+		}
+	}
+	return count;
+}
+
+/* ---- what a line calls itself ---- */
+
+enum { LEVEL_TEXT_MAX = 160 }; /* bytes from the start of a line in which its level is looked for */
+
+/* glog: "E0813 06:09:49.845341 ...", PyTorch's C++: "[E ProcessGroupNCCL.cpp:1316]", "[W1017 11:33:02 ...".
+ */
+static enum line_level glog_level(const char *lower)
+{
+	const char *p = lower + (*lower == '[');
+	if (!*p || !strchr("diwef", *p))
+		return LEVEL_NONE;
+	bool date =
+		isdigit((unsigned char)p[1]) && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]);
+	bool named = *lower == '[' && p[1] == ' ' && isalpha((unsigned char)p[2]);
+	if (!date && !named)
+		return LEVEL_NONE;
+	return *p == 'w' ? LEVEL_WARNING : *p == 'i' || *p == 'd' ? LEVEL_INFO : LEVEL_ERROR;
+}
+
+/* can_begin_level() knows how those begin that may stand anywhere. */
+static const struct {
+	const char *text;
+	enum line_level level;
+	bool at_start;
+} level_words[] = {
+	{"[info]", LEVEL_INFO, false},
+	{"[debug]", LEVEL_INFO, false},
+	{"[warning]", LEVEL_WARNING, false},
+	{"[warn]", LEVEL_WARNING, false},
+	{"[error]", LEVEL_ERROR, false},
+	{"[info|", LEVEL_INFO, false},
+	{"[warning|", LEVEL_WARNING, false},
+	{"[error|", LEVEL_ERROR, false},
+	{" info ", LEVEL_INFO, false},
+	{" debug ", LEVEL_INFO, false},
+	{" warning ", LEVEL_WARNING, false},
+	{" error ", LEVEL_ERROR, false},
+	{" critical ", LEVEL_ERROR, false},
+	{" info:", LEVEL_INFO, false},
+	{" warning:", LEVEL_WARNING, false},
+	{": error:", LEVEL_ERROR, false},
+	{"userwarning:", LEVEL_WARNING, false},
+	{"futurewarning:", LEVEL_WARNING, false},
+	{"runtimewarning:", LEVEL_WARNING, false},
+	{"deprecationwarning:", LEVEL_WARNING, false},
+	{"info:", LEVEL_INFO, true},
+	{"debug:", LEVEL_INFO, true},
+	{"warning:", LEVEL_WARNING, true},
+	{"warn:", LEVEL_WARNING, true},
+	{"| warning:", LEVEL_WARNING, true},
+	{"error:", LEVEL_ERROR, true},
+	{"critical:", LEVEL_ERROR, true},
+	{"info ", LEVEL_INFO, true},
+	{"warning ", LEVEL_WARNING, true},
+	{"error ", LEVEL_ERROR, true},
+	{"w external/", LEVEL_WARNING, false},
+	{"w tensorflow/", LEVEL_WARNING, false},
+	/* Another program's affairs. */
+	{"wandb:", LEVEL_INFO, true},
+};
+
+/* Whether one of the words that may stand anywhere can begin at p: a look at two bytes. */
+static bool can_begin_level(const char *p)
+{
+	switch (*p) {
+	case ' ':
+	case '[':
+		return p[1] == 'i' || p[1] == 'w' || p[1] == 'e' || p[1] == 'd' || p[1] == 'c';
+	case ':':
+	case 'w':
+		return p[1] == ' ';
+	case 'u':
+		return p[1] == 's';
+	case 'f':
+	case 'r':
+		return p[1] == 'u';
+	case 'd':
+		return p[1] == 'e';
+	default:
+		return false;
+	}
+}
+
+static enum line_level level_at(const char *p, bool start)
+{
+	for (size_t i = 0; i < ARRAY_LEN(level_words); i++) {
+		const char *text = level_words[i].text;
+		if (*text == *p && (start || !level_words[i].at_start) && strncmp(p, text, strlen(text)) == 0)
+			return level_words[i].level;
+	}
+	return LEVEL_NONE;
+}
+
+enum line_level line_level_of(const char *lower)
+{
+	enum line_level level = glog_level(lower);
+	if (level != LEVEL_NONE)
+		return level;
+	char head[LEVEL_TEXT_MAX + 1];
+	size_t length = strnlen(lower, LEVEL_TEXT_MAX);
+	memcpy(head, lower, length);
+	head[length] = '\0';
+	for (const char *p = head; *p && level == LEVEL_NONE; p++)
+		if (p == head || can_begin_level(p))
+			level = level_at(p, p == head);
+	/* "host:pid:tid [0] NCCL WARN" */
+	if (level == LEVEL_NONE && strstr(head, "nccl info"))
+		return LEVEL_INFO;
+	return level == LEVEL_NONE && strstr(head, "nccl warn") ? LEVEL_WARNING : level;
+}
+
+size_t level_prefix_length(const char *lower)
+{
+	const char *end = NULL;
+	if (glog_level(lower) != LEVEL_NONE)
+		end = strstr(lower, "] ");
+	if (!end || end - lower > LEVEL_TEXT_MAX)
+		return 0;
+	return (size_t)(end - lower) + 2;
+}
+
+/* ---- talk ---- */
+
+bool is_coping(const char *lower)
+{
+	static const char *const words[] = {"retrying", "will retry", "retry in", "recovering", "recovered",
+		"skipping", "skip batch", "trying batch size", "reducing batch size", "reducing micro",
+		"reducing the batch", "decreasing batch size", "falling back", "fall back", "fallback",
+		"will be ignored", "and continuing"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(lower, words[i]))
+			return true;
+	return false;
+}
+
+bool is_advice(const char *lower, size_t match_at)
+{
+	static const char *const words[] = {"if ", "avoid", "prevent", "in case", "may ", "might ", "could ",
+		"can cause", "to fix", "hint", "tip:", "suggest", "for example", "such as", "e.g.",
+		"without ", "checking for ", "handled", "caught "};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		const char *at = memmem(lower, match_at, words[i], strlen(words[i]));
+		/* "uncaught" and "unhandled" are the opposite. */
+		if (at && (at == lower || !is_word(at[-1])))
+			return true;
 	}
 	return false;
 }
 
-const struct signature *signature_find(const char *line, bool build)
+bool is_talk(const char *lower, size_t match_at)
 {
-	char lower[SIGNATURE_LINE_MAX + 1];
-	size_t n = 0;
-	for (; line[n] && n < SIGNATURE_LINE_MAX; n++)
-		lower[n] = line[n] >= 'A' && line[n] <= 'Z' ? (char)(line[n] + 32) : line[n];
-	lower[n] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(signatures); i++) {
-		if ((signatures[i].flags & SIG_BUILD) && !build)
-			continue;
-		if (matches(lower, &signatures[i]))
-			return &signatures[i];
-	}
-	return NULL;
-}
-
-enum amount { AMOUNT_REQUESTED, AMOUNT_FREE, AMOUNT_CAPACITY };
-
-static const struct {
-	const char *marker;
-	bool before; /* the amount stands before the marker, not behind it */
-	enum amount amount;
-} amounts[] = {
-	{"requested ", false, AMOUNT_REQUESTED},
-	{"tried to allocate ", false, AMOUNT_REQUESTED},
-	{"trying to allocate ", false, AMOUNT_REQUESTED},
-	{" bytes, free ", false, AMOUNT_FREE},
-	{"of which ", false, AMOUNT_FREE},
-	{" free;", true, AMOUNT_FREE},
-	{" bytes, capacity ", false, AMOUNT_CAPACITY},
-	{"total capacity of ", false, AMOUNT_CAPACITY},
-	{"total capacty of ", false, AMOUNT_CAPACITY}, /* as PyTorch 2.0 and 2.1 spell it */
-	{" total capacity", true, AMOUNT_CAPACITY},
-};
-
-/* "2.00 GiB", "4096 bytes", "4096" at the start of text. */
-static bool read_amount(const char *text, double *ret_bytes)
-{
-	char number[32];
-	size_t digits = strspn(text, "0123456789."), n;
-	if (digits == 0 || digits >= sizeof(number) - 8)
-		return false;
-	memcpy(number, text, digits);
-	n = digits;
-	text += digits;
-	text += *text == ' ';
-	size_t unit = 0;
-	while (unit < 4 && isalpha((unsigned char)text[unit]))
-		unit++;
-	if (unit <= 3 && unit > 0 && strchr("BKMGT", text[0])) {
-		memcpy(number + n, text, unit);
-		n += unit;
-	}
-	number[n] = '\0';
-	return parse_bytes(number, ret_bytes) && *ret_bytes >= 0 && *ret_bytes < 9e18;
-}
-
-/* The start of "2.00 GiB" that ends just before `end`. */
-static const char *amount_before(const char *line, const char *end)
-{
-	const char *p = end;
-	while (p > line && isalpha((unsigned char)p[-1]))
-		p--;
-	while (p > line && p[-1] == ' ')
-		p--;
-	while (p > line && (isdigit((unsigned char)p[-1]) || p[-1] == '.'))
-		p--;
-	return p;
-}
-
-void oom_numbers(const char *line, struct opt_number *requested, struct opt_number *free_bytes,
-	struct opt_number *capacity)
-{
-	struct opt_number *const targets[] = {requested, free_bytes, capacity};
-	for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
-		struct opt_number *target = targets[amounts[i].amount];
-		const char *at = strcasestr(line, amounts[i].marker);
-		double bytes;
-		if (!at || target->has)
-			continue;
-		const char *text =
-			amounts[i].before ? amount_before(line, at) : at + strlen(amounts[i].marker);
-		if (read_amount(text, &bytes))
-			*target = (struct opt_number){true, bytes};
-	}
+	/* Tuners and allocators that try and do without. */
+	bool harmless = strstr(lower, "this is not a failure") || strstr(lower, "ignoring this choice");
+	return harmless || is_coping(lower) || is_advice(lower, match_at);
 }

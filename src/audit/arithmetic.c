@@ -1,4 +1,4 @@
-/* Tokens and operators of C expressions. */
+/* Tokens and operators of integer expressions. */
 #include "base/base.h"
 
 #include <ctype.h>
@@ -11,14 +11,14 @@ enum { SHIFT_CAP = 30 };
 
 static const long magnitude_cap = 1L << 40;
 
-static const struct binary_operator operators[] = {{"*", 10}, {"/", 10}, {"%", 10}, {"+", 9}, {"-", 9},
-	{"<<", 8}, {">>", 8}, {"<", 7}, {"<=", 7}, {">", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&", 5},
-	{"^", 4}, {"|", 3}, {"&&", 2}, {"||", 1}};
+static const struct binary_operator operators[] = {{"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"+", 9},
+	{"-", 9}, {"<<", 8}, {">>", 8}, {"<", 7}, {"<=", 7}, {">", 7}, {">=", 7}, {"==", 6}, {"!=", 6},
+	{"&", 5}, {"^", 4}, {"|", 3}, {"&&", 2}, {"||", 1}};
 
 bool read_token(const char **at, struct token *ret_token)
 {
-	static const char *const pairs[] = {
-		"<=", ">=", "==", "!=", "&&", "||", "<<", ">>", "->", "++", "--", "+=", "-=", "*=", "/="};
+	static const char *const pairs[] = {"<=", ">=", "==", "!=", "&&", "||", "<<", ">>", "->", "++", "--",
+		"+=", "-=", "*=", "/=", "//"};
 	const char *p = *at + strspn(*at, " \t");
 	size_t length = 0;
 	if (!*p)
@@ -43,13 +43,15 @@ const struct binary_operator *find_operator(const struct token *token)
 	return NULL;
 }
 
-static bool multiply(char op, long a, long b, long *ret_value)
+/* Python's // rounds down, also below zero. */
+static bool multiply(const char *op, long a, long b, long *ret_value)
 {
-	if (op == '*')
+	if (op[0] == '*')
 		return !__builtin_mul_overflow(a, b, ret_value) && labs(*ret_value) <= magnitude_cap;
 	if (b == 0)
 		return false;
-	*ret_value = op == '/' ? a / b : a % b;
+	bool rounds_down = op[1] == '/' && a % b != 0 && (a < 0) != (b < 0);
+	*ret_value = op[0] == '/' ? a / b - rounds_down : a % b;
 	return true;
 }
 
@@ -97,7 +99,7 @@ bool apply_operator(const struct binary_operator *op, long a, long b, long *ret_
 	if (labs(a) > magnitude_cap || labs(b) > magnitude_cap)
 		return false;
 	if (op->rank == 10)
-		return multiply(op->text[0], a, b, ret_value);
+		return multiply(op->text, a, b, ret_value);
 	if (op->rank == 8)
 		return shift(op->text[0], a, b, ret_value);
 	*ret_value = op->rank == 7 || op->rank == 6 ? compare(op->text, a, b) : combine(op->text, a, b);

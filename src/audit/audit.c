@@ -13,23 +13,26 @@ enum { FINDINGS_CAP = 1000 };
 /* About ten seconds on a slow machine. */
 static const size_t work_budget = 1000000000;
 
+enum { READS_BOTH = LANGUAGE_BIT_C | LANGUAGE_BIT_PYTHON };
+
 static const struct audit_rule rules[] = {
-	{"A0", "file that no rule can read", AUDIT_REVIEW,
-		LANGUAGE_BIT_NONE | LANGUAGE_BIT_C | LANGUAGE_BIT_PYTHON, rule_unread, "a0"},
-	{"A1", "timing boundary edited", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_time, "a1"},
-	{"A2", "precision lowered", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_precision, "a2"},
-	{"A3", "optimizer work made conditional or dropped", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_update, "a3"},
-	{"A4", "work shrunk", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_work, "a4"},
-	{"A5", "result kept across steps", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_cache, "a5"},
-	{"A6", "error masked", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_errors, "a6"},
-	{"A7", "process or environment tampered with", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_process, "a7"},
-	{"A8", "constant or stale value in place of a result", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_results,
-		"a8"},
-	{"A9", "data order or random numbers edited", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_data, "a9"},
-	{"A10", "hook touched", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_hook, "a10"},
-	{"A11", "meaning changed by the preprocessor or linker", AUDIT_BLOCK, LANGUAGE_BIT_C,
-		rule_preprocessor, "a11"},
-	{"A12", "work not waited for", AUDIT_BLOCK, LANGUAGE_BIT_C, rule_wait, "a12"},
+	{"A0", "file that no rule can read", AUDIT_REVIEW, LANGUAGE_BIT_NONE, rule_unread, NULL, "a0"},
+	{"A1", "timing boundary edited", AUDIT_BLOCK, READS_BOTH, rule_time, rule_py_time, "a1"},
+	{"A2", "precision lowered", AUDIT_BLOCK, READS_BOTH, rule_precision, rule_py_precision, "a2"},
+	{"A3", "optimizer work made conditional or dropped", AUDIT_BLOCK, READS_BOTH, rule_update,
+		rule_py_update, "a3"},
+	{"A4", "work shrunk", AUDIT_BLOCK, READS_BOTH, rule_work, rule_py_work, "a4"},
+	{"A5", "result kept across steps", AUDIT_BLOCK, READS_BOTH, rule_cache, rule_py_cache, "a5"},
+	{"A6", "error masked", AUDIT_BLOCK, READS_BOTH, rule_errors, rule_py_errors, "a6"},
+	{"A7", "process or environment tampered with", AUDIT_BLOCK, READS_BOTH, rule_process, rule_py_process,
+		"a7"},
+	{"A8", "constant or stale value in place of a result", AUDIT_BLOCK, READS_BOTH, rule_results,
+		rule_py_results, "a8"},
+	{"A9", "data order or random numbers edited", AUDIT_BLOCK, READS_BOTH, rule_data, rule_py_data, "a9"},
+	{"A10", "hook touched", AUDIT_BLOCK, READS_BOTH, rule_hook, rule_py_hook, "a10"},
+	{"A11", "meaning changed behind the code", AUDIT_BLOCK, READS_BOTH, rule_preprocessor,
+		rule_py_meaning, "a11"},
+	{"A12", "work not waited for", AUDIT_BLOCK, READS_BOTH, rule_wait, rule_py_wait, "a12"},
 };
 
 bool audit_rule_at(size_t index, struct audit_rule_text *ret_rule)
@@ -105,7 +108,7 @@ void rule_unread(struct change *change)
 	for (size_t i = 0; i < change->n_files; i++) {
 		const struct changed_file *file = &change->files[i];
 		const struct diff_line *line = &file->diff->hunks[0].lines[0];
-		if (file->language == LANGUAGE_C)
+		if (file->language != LANGUAGE_NONE)
 			continue;
 		report_line(change, AUDIT_REVIEW, file->path, file->diff->hunks[0].new_start,
 			file->diff->deleted, line->text, line->length,
@@ -119,9 +122,8 @@ static enum err_code read_side(struct source *source, struct arena *arena, struc
 {
 	TRY(syntax_parse(
 		source->language, source->path, source->text, source->length, &source->tree, reterr));
-	if (source->language == LANGUAGE_C)
-		TRY(facts_read_c(source, arena, reterr));
-	return OK;
+	return source->language == LANGUAGE_C ? facts_read_c(source, arena, reterr)
+					      : facts_read_python(source, arena, reterr);
 }
 
 static enum err_code read_file(struct changed_file *file, struct arena *arena, audit_read_fn read_old,
@@ -149,25 +151,32 @@ static enum err_code read_file(struct changed_file *file, struct arena *arena, a
 	return read_side(&file->new, arena, reterr);
 }
 
-static void gather(struct change *change, struct arena *arena)
+static void gather_side(struct fact **all, size_t *n, struct source *side)
 {
-	for (size_t i = 0; i < change->n_files; i++) {
-		change->n_old += change->files[i].old.n_facts;
-		change->n_new += change->files[i].new.n_facts;
+	for (size_t k = 0; k < side->n_facts; k++) {
+		all[*n] = &side->facts[k];
+		all[*n]->index = *n;
+		++*n;
 	}
-	change->old = arena_array(arena, change->n_old + 1, sizeof(*change->old));
-	change->new = arena_array(arena, change->n_new + 1, sizeof(*change->new));
-	size_t o = 0, n = 0;
+}
+
+/* The facts of one language. */
+static void gather(struct change *change, enum language language, struct arena *arena)
+{
+	size_t n_old = 0, n_new = 0;
+	for (size_t i = 0; i < change->n_files; i++) {
+		n_old += change->files[i].old.n_facts;
+		n_new += change->files[i].new.n_facts;
+	}
+	change->old = arena_array(arena, n_old + 1, sizeof(*change->old));
+	change->new = arena_array(arena, n_new + 1, sizeof(*change->new));
+	change->n_old = change->n_new = 0;
 	for (size_t i = 0; i < change->n_files; i++) {
 		struct changed_file *file = &change->files[i];
-		for (size_t k = 0; k < file->old.n_facts; k++, o++) {
-			change->old[o] = &file->old.facts[k];
-			change->old[o]->index = o;
-		}
-		for (size_t k = 0; k < file->new.n_facts; k++, n++) {
-			change->new[n] = &file->new.facts[k];
-			change->new[n]->index = n;
-		}
+		if (file->language != language)
+			continue;
+		gather_side(change->old, &change->n_old, &file->old);
+		gather_side(change->new, &change->n_new, &file->new);
 	}
 }
 
@@ -191,21 +200,6 @@ static int compare_findings(const void *a, const void *b)
 	return order ? order : strcmp(x->rule, y->rule);
 }
 
-static void run_rules(struct change *change)
-{
-	unsigned present = 0;
-	for (size_t i = 0; i < change->n_files; i++)
-		present |= 1u << change->files[i].language;
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		change->rule = &rules[i];
-		if (rules[i].languages & present)
-			rules[i].run(change);
-	}
-	struct audit_report *r = change->report;
-	if (r->n_findings)
-		qsort(r->findings, r->n_findings, sizeof(*r->findings), compare_findings);
-}
-
 static size_t count_changed(const struct change *change)
 {
 	size_t count = 0;
@@ -214,6 +208,30 @@ static size_t count_changed(const struct change *change)
 	for (size_t i = 0; i < change->n_new; i++)
 		count += !change->new[i]->same;
 	return count;
+}
+
+static void run_rules(struct change *change, unsigned language)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		change->rule = &rules[i];
+		if (rules[i].languages & language)
+			(language == LANGUAGE_BIT_PYTHON ? rules[i].run_python : rules[i].run)(change);
+	}
+}
+
+static void audit_language(struct change *change, enum language language, struct arena *work)
+{
+	bool present = false;
+	for (size_t i = 0; i < change->n_files; i++)
+		present |= change->files[i].language == language;
+	if (!present)
+		return;
+	gather(change, language, work);
+	if (language == LANGUAGE_PYTHON)
+		py_learn(change);
+	facts_pair(change->old, change->n_old, change->new, change->n_new);
+	if (spend(change, count_changed(change) * (change->n_old + change->n_new) / 8))
+		run_rules(change, 1u << language);
 }
 
 static enum err_code audit_files(struct change *change, const struct diff *diff, struct arena *work,
@@ -227,10 +245,11 @@ static enum err_code audit_files(struct change *change, const struct diff *diff,
 		file->language = syntax_language(file->path);
 		TRY(read_file(file, work, read_old, context, reterr));
 	}
-	gather(change, work);
-	facts_pair(change->old, change->n_old, change->new, change->n_new);
-	if (spend(change, count_changed(change) * (change->n_old + change->n_new) / 8))
-		run_rules(change);
+	for (enum language language = LANGUAGE_NONE; language <= LANGUAGE_PYTHON; language++)
+		audit_language(change, language, work);
+	struct audit_report *r = change->report;
+	if (r->n_findings)
+		qsort(r->findings, r->n_findings, sizeof(*r->findings), compare_findings);
 	if (*change->work_left == 0)
 		return err_set(reterr, ERR_LIMIT, "the change is too large to be audited: split it");
 	return OK;

@@ -8,8 +8,8 @@
  *         ...
  *     audit_report_release(&report);
  *
- * Rules are a table (audit.c); one file a rule. Languages: C now; Python joins by a grammar and its own rule
- * bodies; until then a changed Python file is one finding of rule A0 (review).
+ * Rules are a table (audit.c); a rule has a body for C (rule_x.c) and one for Python (rule_py_x.c), which see
+ * the facts of their language alone. Another changed file is one finding of rule A0 (review).
  *
  * The diff must be canonical (patch/patch.h): it has to apply to what read_old gives, strictly. ERR_INPUT
  * when it does not, ERR_LIMIT when a source is too large or too deeply nested to be read: both refuse the

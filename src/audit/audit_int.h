@@ -25,7 +25,8 @@ struct change {
 	const struct audit_terms *terms;
 	struct changed_file *files;
 	size_t n_files;
-	/* Facts of every file, in order of appearance. */
+	/* Facts of the files of one language, in order of appearance: rules look at one language at a time.
+	 */
 	struct fact **old, **new;
 	size_t n_old, n_new;
 	size_t *work_left; /* facts that may still be looked at: see spend() */
@@ -38,9 +39,10 @@ struct change {
 
 struct audit_rule {
 	const char *id, *title;
-	enum audit_severity severity; /* the gravest it gives */
-	unsigned languages;           /* LANGUAGE_BIT_* */
-	void (*run)(struct change *change);
+	enum audit_severity severity;       /* the gravest it gives */
+	unsigned languages;                 /* LANGUAGE_BIT_* */
+	void (*run)(struct change *change); /* over C, or over everything where no language is needed */
+	void (*run_python)(struct change *change);
 	const char *anchor; /* in docs/audit.md */
 };
 
@@ -63,6 +65,23 @@ void rule_hook(struct change *change);         /* A10 */
 void rule_preprocessor(struct change *change); /* A11 */
 void rule_wait(struct change *change);         /* A12 */
 
+/* Python: what the functions of the job do, for the calls of them (py_names.c). */
+void py_learn(struct change *change);
+
+/* The same rules for Python (rule_py_*.c). */
+void rule_py_time(struct change *change);
+void rule_py_precision(struct change *change);
+void rule_py_update(struct change *change);
+void rule_py_work(struct change *change);
+void rule_py_cache(struct change *change);
+void rule_py_errors(struct change *change);
+void rule_py_process(struct change *change);
+void rule_py_results(struct change *change);
+void rule_py_data(struct change *change);
+void rule_py_hook(struct change *change);
+void rule_py_meaning(struct change *change);
+void rule_py_wait(struct change *change);
+
 /* ---- what several rules ask (query.c, placement.c, reduction.c) ---- */
 
 /* Rules compare changed facts with all others; a change made to be slow is refused. False: no work is left,
@@ -78,6 +97,8 @@ bool existed(const struct change *change, enum fact_kind kind, const char *name)
 bool node_calls(const struct change *change, const struct source *source, TSNode node, enum words list);
 /* Nothing but printing, timing and local variables happens in `node`. */
 bool only_logs(const struct change *change, const struct source *source, TSNode node);
+/* One of the words, between underscores, in any case. */
+bool name_has_word(const char *name, const char *const *words, size_t n);
 /* A condition that depends on how far training has come. */
 bool depends_on_step(const char *condition);
 
@@ -93,6 +114,11 @@ const struct guard *added_guard(
 bool is_emptiness(const struct change *change, const struct fact *f, const struct guard *guard);
 /* Names of the list that a function used and uses no longer, without having moved elsewhere. */
 void check_lost_names(struct change *change, enum words list, const char *reason);
+/* Work handed over as a function's name, and what collectives do (handed.c). */
+void check_handed_work(struct change *change);
+void check_collectives(struct change *change);
+/* Parts of an update in another order (order.c). */
+void check_update_order(struct change *change);
 /* Calls whose name is in the list and that are gone, guarded by a new condition, or in fewer loops. */
 void check_placement(struct change *change, enum words list, enum words but_not, const char *what);
 
@@ -103,11 +129,24 @@ const char *resolve(const struct change *change, const char *function, const cha
 bool is_reduction(const struct change *change, const char *function, const char *now, const char *base);
 /* The arguments of a changed call with `list` names: block those made smaller. */
 void check_arguments(struct change *change, const struct fact *now, const char *reason);
+/* The same for a call that took the place of `old`; further arguments at its end do not matter. */
+void check_replaced_arguments(
+	struct change *change, const struct fact *now, const struct fact *old, const char *reason);
+
+/* ---- precision (rule_precision.c) ---- */
+
+/* How menus call the format that a name speaks of; NULL when it speaks of none below fp32. */
+const char *precision_format(const char *name);
+bool menu_has(const struct change *change, const char *format);
+/* The severity of a format that the menu does not name. */
+enum audit_severity outside_menu(const struct change *change);
 
 /* ---- loops (coverage.c, accumulation.c, early_exit.c, rule_work.c) ---- */
 
 /* A store that was made in every turn and is now left out in some. */
 void check_accumulation(struct change *change);
+/* Conditions on positions that let others through (positions.c). */
+void check_position_masks(struct change *change);
 /* New exits that skip work. */
 void check_exits(struct change *change);
 
@@ -122,6 +161,11 @@ enum coverage {
 
 /* Whether `now`, with the loops around it and those that go on after it, visits what `old` visited. */
 enum coverage loop_coverage(const struct change *change, const struct fact *now, const struct fact *old);
+/* A loop up to a position that now goes beyond it (positions.c). */
+void check_further(
+	struct change *change, const struct fact *now, const struct fact *old, enum coverage coverage);
+/* `now` also visits what `old` did not. */
+bool loop_goes_further(const struct change *change, const struct fact *now, const struct fact *old);
 /* One turn does several elements: the body has i + 1, i + k of an inner loop, or a loop that begins at i. */
 bool loop_steps_on(const struct fact *loop);
 

@@ -183,32 +183,43 @@ static bool covers(const unsigned char *seen, const unsigned char *before)
 	return true;
 }
 
+/* Counts out both versions into the two halves of `seen`: the new one first. Not ALL: they cannot be
+ * compared. */
+static enum coverage count_both(const struct change *change, const struct fact *now, const struct fact *old,
+	struct evaluation *e, unsigned char *seen, struct nest *nest, struct marks *m, struct marks *was)
+{
+	struct nest alone = {.loops = {old}, .n = 1};
+	*m = (struct marks){.seen = seen};
+	*was = (struct marks){.seen = seen + INDEX_CAP};
+	memset(seen, 0, 2 * (size_t)INDEX_CAP);
+	if (!spend(change, INDEX_CAP / 32) || !find_nest(now, old, e, nest))
+		return COVERAGE_UNKNOWN;
+	count_nest(e, nest, old, m);
+	if (m->failed)
+		return COVERAGE_UNKNOWN;
+	if (m->entries && !m->passed) /* this choice of numbers takes another way */
+		return COVERAGE_NOT_TRIED;
+	add_rest(change, e, now, old, m);
+	e->source = old->source;
+	count_nest(e, &alone, NULL, was);
+	e->source = now->source;
+	return was->failed ? COVERAGE_UNKNOWN : COVERAGE_ALL;
+}
+
 static enum coverage run_trial(const struct change *change, const struct fact *now, const struct fact *old,
 	struct evaluation *e, unsigned char *seen)
 {
-	unsigned char *before = seen + INDEX_CAP;
-	struct marks m = {.seen = seen}, was = {.seen = before};
-	struct nest nest = {0}, alone = {.loops = {old}, .n = 1};
-	memset(seen, 0, 2 * (size_t)INDEX_CAP);
-	if (!spend(change, INDEX_CAP / 32) || !find_nest(now, old, e, &nest))
-		return COVERAGE_UNKNOWN;
-	count_nest(e, &nest, old, &m);
-	if (m.failed)
-		return COVERAGE_UNKNOWN;
-	if (m.entries && !m.passed) /* this choice of numbers takes another way */
-		return COVERAGE_NOT_TRIED;
-	add_rest(change, e, now, old, &m);
-	e->source = old->source;
-	count_nest(e, &alone, NULL, &was);
-	e->source = now->source;
-	if (was.failed)
-		return COVERAGE_UNKNOWN;
+	struct nest nest = {0};
+	struct marks m, was;
+	enum coverage counted = count_both(change, now, old, e, seen, &nest, &m, &was);
+	if (counted != COVERAGE_ALL)
+		return counted;
 	bool in_parts = nest.n > 1 || nest.over_threads, all = true;
 	/* `part[i]` with a pointer to the part: indices begin anew, only their number can be told */
 	if (in_parts && text_is_literal(now->init))
 		all = m.visits >= was.visits;
 	else
-		all = covers(seen, before);
+		all = covers(seen, seen + INDEX_CAP);
 	return all ? COVERAGE_ALL : in_parts ? COVERAGE_PART_OF_BLOCKS : COVERAGE_PART;
 }
 
@@ -242,4 +253,23 @@ enum coverage loop_coverage(const struct change *change, const struct fact *now,
 	/* WIDTH / TILE of two constants may be exact */
 	e.even_constants = true;
 	return run_trials(change, now, old, &e, seen) == COVERAGE_ALL ? COVERAGE_IF_EVEN : coverage;
+}
+
+bool loop_goes_further(const struct change *change, const struct fact *now, const struct fact *old)
+{
+	if (!now->init[0] || !old->init[0] || !now->name[0] || !old->name[0])
+		return false;
+	/* the bound is smaller than other sizes in some of them */
+	enum { FURTHER_TRIALS = 16 };
+	CLEANUP(free_ptr) unsigned char *seen = xcalloc(2, INDEX_CAP);
+	struct evaluation e = {.change = change, .source = now->source, .wanted = ""};
+	evaluation_find_scale(&e, now);
+	for (e.trial = 0; e.trial < FURTHER_TRIALS; e.trial++) {
+		struct nest nest = {0};
+		struct marks m, was;
+		if (count_both(change, now, old, &e, seen, &nest, &m, &was) == COVERAGE_ALL && nest.n == 1 &&
+			!covers(seen + INDEX_CAP, seen))
+			return true;
+	}
+	return false;
 }

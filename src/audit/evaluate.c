@@ -4,27 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/evaluate.h"
+#include "audit/evaluate_int.h"
+#include "base/memory.h"
 #include "base/strbuf.h"
 
-enum {
-	DEPTH_CAP = 24,       /* of definitions */
-	NESTING_CAP = 64,     /* of parentheses and signs */
-	FACTS_CAP = 20000000, /* looked at for one comparison */
-	ARGUMENTS_CAP = 4,
-	NAME_CAP = 120,
-};
-
-struct parser {
-	struct evaluation *e;
-	const char *at;
-	struct place place;
-	int nesting;
-	bool failed;
-};
-
-static long parse_choice(struct parser *p);
-static long parse_operand(struct parser *p);
+enum { FACTS_CAP = 20000000 /* looked at for one comparison */ };
 
 static bool node_has(TSNode node, uint32_t byte)
 {
@@ -74,7 +58,7 @@ bool is_constant_name(const char *name)
 	return letter;
 }
 
-static long free_value(const struct evaluation *e, const char *name)
+long evaluation_free_value(const struct evaluation *e, const char *name)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
 	for (const char *c = name; *c; c++)
@@ -121,7 +105,7 @@ static enum reach reaches(struct evaluation *e, const struct fact *f, const stru
 				return REACH_NEVER;
 			continue;
 		}
-		if (g->kind == GUARD_AFTER_EXIT)
+		if (g->kind == GUARD_AFTER_EXIT || g->kind == GUARD_WITH || g->kind == GUARD_TRY)
 			continue;
 		struct place there = {place->function, ts_node_start_byte(g->node), place->depth + 1};
 		long value;
@@ -133,8 +117,6 @@ static enum reach reaches(struct evaluation *e, const struct fact *f, const stru
 	return REACH_ALWAYS;
 }
 
-static bool name_value(struct evaluation *e, const char *name, struct place place, long *ret_value);
-
 static bool assigned_value(
 	struct evaluation *e, const struct fact *f, const char *name, struct place place, long *ret_value)
 {
@@ -142,7 +124,7 @@ static bool assigned_value(
 	long before = 0, value;
 	if (!f->value[0] || !evaluate(e, f->value, there, &value))
 		return false;
-	if (f->op[1] && !name_value(e, name, there, &before))
+	if (f->op[1] && !evaluation_name(e, name, there, &before))
 		return false;
 	if (f->op[1]) {
 		const struct token op = {f->op, strlen(f->op) - 1};
@@ -207,7 +189,7 @@ static bool may_look(struct evaluation *e, const char *function)
 	return e->facts_seen <= FACTS_CAP && spend(e->change, facts);
 }
 
-static bool name_value(struct evaluation *e, const char *name, struct place place, long *ret_value)
+bool evaluation_name(struct evaluation *e, const char *name, struct place place, long *ret_value)
 {
 	const struct source *s = e->source;
 	if (bound_value(e, name, place.byte, ret_value))
@@ -233,7 +215,7 @@ static bool name_value(struct evaluation *e, const char *name, struct place plac
 		return reach == REACH_ALWAYS && !is_carried(e, f, name, place.byte) &&
 		       assigned_value(e, f, name, place, ret_value);
 	}
-	*ret_value = free_value(e, name);
+	*ret_value = evaluation_free_value(e, name);
 	return true;
 }
 
@@ -251,14 +233,14 @@ static bool bind(struct evaluation *e, const char *name, long value)
 static bool call_macro(struct evaluation *e, const struct fact *macro, const long *values, size_t n,
 	struct place place, long *ret_value)
 {
-	char names[ARGUMENTS_CAP][NAME_CAP] = {{0}};
+	char names[EVALUATION_ARGUMENTS_CAP][EVALUATION_NAME_CAP] = {{0}};
 	size_t found = 0, outer = e->n_bound;
 	struct token t;
 	bool fine = true;
 	for (const char *at = macro->init; fine && read_token(&at, &t);) {
 		if (!isalpha((unsigned char)t.text[0]) && t.text[0] != '_')
 			continue;
-		fine = found < n && t.length < NAME_CAP;
+		fine = found < n && t.length < EVALUATION_NAME_CAP;
 		if (!fine)
 			break;
 		memcpy(names[found], t.text, t.length);
@@ -297,7 +279,7 @@ static bool call_function(
 	return fine;
 }
 
-static bool is_defined_function(const struct evaluation *e, const char *name)
+bool evaluation_defines(const struct evaluation *e, const char *name)
 {
 	for (size_t i = 0; i < e->source->n_facts; i++) {
 		const struct fact *f = &e->source->facts[i];
@@ -308,217 +290,47 @@ static bool is_defined_function(const struct evaluation *e, const char *name)
 }
 
 /* What is defined elsewhere and has a plain name: the smaller or the larger of two. */
-static bool call_known(struct evaluation *e, const char *name, const long *v, size_t n, long *ret_value)
+static bool call_of_threads(struct evaluation *e, const char *name, long *ret_value)
 {
-	if (n == 0 && strcmp(name, "omp_get_thread_num") == 0) {
+	if (strcmp(name, "omp_get_thread_num") == 0) {
 		e->thread_used = true;
 		*ret_value = e->thread;
-	} else if (n == 0 && strcmp(name, "omp_get_num_threads") == 0) {
+	} else if (strcmp(name, "omp_get_num_threads") == 0) {
 		*ret_value = e->parallel ? e->threads : 1;
-	} else if (n == 0 && strcmp(name, "omp_get_max_threads") == 0) {
+	} else if (strcmp(name, "omp_get_max_threads") == 0) {
 		*ret_value = e->threads;
-	} else if (n == 2 && strcasestr(name, "min")) {
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool call_known(struct evaluation *e, const char *name, const long *v, size_t n, long *ret_value)
+{
+	if (n == 0)
+		return call_of_threads(e, name, ret_value);
+	if (n == 1 && strcmp(name, "int") == 0)
+		*ret_value = v[0];
+	else if (n == 2 && strcmp(name, "cdiv") == 0 && v[1] > 0)
+		*ret_value = (v[0] + v[1] - 1) / v[1];
+	else if (n == 2 && strcasestr(name, "min"))
 		*ret_value = MIN_OF(v[0], v[1]);
-	} else if (n == 2 && strcasestr(name, "max")) {
+	else if (n == 2 && strcasestr(name, "max"))
 		*ret_value = MAX_OF(v[0], v[1]);
-	} else {
+	else
 		return false;
-	}
 	return true;
 }
 
-static long parse_call(struct parser *p, const char *name)
+bool evaluation_call(struct evaluation *e, const char *name, const long *values, size_t n, struct place place,
+	long *ret_value)
 {
-	long values[ARGUMENTS_CAP] = {0}, result = 0;
-	size_t n = 0;
-	struct token t;
-	const char *at = p->at;
-	if (read_token(&at, &t) && token_is(&t, ")")) {
-		p->at = at;
-	} else {
-		do {
-			long value = parse_choice(p);
-			if (n < ARGUMENTS_CAP)
-				values[n] = value;
-			n++;
-			p->failed |= n > ARGUMENTS_CAP || !read_token(&p->at, &t);
-		} while (!p->failed && token_is(&t, ","));
-		p->failed |= p->failed || !token_is(&t, ")");
-	}
-	if (p->failed || !may_look(p->e, p->place.function)) {
-		p->failed = true;
-		return 0;
-	}
-	const struct fact *macro = find_define(p->e, name);
+	if (!may_look(e, place.function))
+		return false;
+	const struct fact *macro = find_define(e, name);
 	if (macro)
-		p->failed |= !call_macro(p->e, macro, values, n, p->place, &result);
-	else if (is_defined_function(p->e, name))
-		p->failed |= !call_function(p->e, name, values, n, p->place.depth, &result);
-	else
-		p->failed |= !call_known(p->e, name, values, n, &result);
-	return result;
-}
-
-/* ---- expressions ---- */
-
-static bool peek(const struct parser *p, struct token *ret_token)
-{
-	const char *at = p->at;
-	return read_token(&at, ret_token);
-}
-
-static bool accept(struct parser *p, const char *text)
-{
-	const char *at = p->at;
-	struct token t;
-	if (!read_token(&at, &t) || !token_is(&t, text))
-		return false;
-	p->at = at;
-	return true;
-}
-
-/* After "(": the tokens of an integer type and ")". */
-static bool accept_type(struct parser *p)
-{
-	static const char *const types[] = {"size_t", "ssize_t", "ptrdiff_t", "int", "long", "unsigned",
-		"signed", "short", "const", "int32_t", "uint32_t", "int64_t", "uint64_t", "intptr_t",
-		"uintptr_t"};
-	const char *at = p->at;
-	struct token t;
-	size_t n = 0;
-	for (; read_token(&at, &t); n++) {
-		if (n > 0 && token_is(&t, ")")) {
-			p->at = at;
-			return true;
-		}
-		size_t i = 0;
-		while (i < ARRAY_LEN(types) && !token_is(&t, types[i]))
-			i++;
-		if (i == ARRAY_LEN(types))
-			return false;
-	}
-	return false;
-}
-
-static long parse_number(struct parser *p, const struct token *t)
-{
-	char text[32] = "", *end;
-	if (t->length >= sizeof(text)) {
-		p->failed = true;
-		return 0;
-	}
-	memcpy(text, t->text, t->length);
-	long value = strtol(text, &end, 0);
-	p->failed |= strspn(end, "uUlL") != strlen(end) || value > (1L << 40);
-	return value;
-}
-
-/* model -> shape . width is one name. */
-static long parse_name(struct parser *p, const struct token *first)
-{
-	char name[NAME_CAP] = "";
-	size_t length = first->length;
-	struct token t;
-	if (length >= NAME_CAP) {
-		p->failed = true;
-		return 0;
-	}
-	memcpy(name, first->text, length);
-	while (peek(p, &t) && (token_is(&t, ".") || token_is(&t, "->"))) {
-		struct token field;
-		const char *from = t.text;
-		(void)read_token(&p->at, &t);
-		if (!read_token(&p->at, &field))
-			break;
-		size_t more = (size_t)(field.text + field.length - from);
-		if (length + 1 + more >= NAME_CAP) {
-			p->failed = true;
-			return 0;
-		}
-		name[length++] = ' ';
-		memcpy(name + length, from, more);
-		length += more;
-	}
-	if (accept(p, "("))
-		return parse_call(p, name);
-	long value = 0;
-	if (peek(p, &t) && (token_is(&t, "[") || token_is(&t, "++") || token_is(&t, "--")))
-		p->failed = true;
-	else
-		p->failed |= !name_value(p->e, name, p->place, &value);
-	return value;
-}
-
-static long parse_operand_after(struct parser *p, struct token t)
-{
-	if (token_is(&t, "!"))
-		return !parse_operand(p);
-	if (token_is(&t, "-"))
-		return -parse_operand(p);
-	if (token_is(&t, "+"))
-		return parse_operand(p);
-	if (token_is(&t, "~"))
-		return ~parse_operand(p);
-	if (token_is(&t, "(")) {
-		if (accept_type(p))
-			return parse_operand(p);
-		long value = parse_choice(p);
-		p->failed |= !accept(p, ")");
-		return value;
-	}
-	if (isdigit((unsigned char)t.text[0]))
-		return parse_number(p, &t);
-	if (!isalpha((unsigned char)t.text[0]) && t.text[0] != '_')
-		p->failed = true;
-	return p->failed ? 0 : parse_name(p, &t);
-}
-
-static long parse_operand(struct parser *p)
-{
-	struct token t;
-	if (p->failed || ++p->nesting > NESTING_CAP || !read_token(&p->at, &t)) {
-		p->failed = true;
-		return 0;
-	}
-	long value = parse_operand_after(p, t);
-	p->nesting--;
-	return value;
-}
-
-static long parse_binary(struct parser *p, int rank)
-{
-	long left = parse_operand(p);
-	for (;;) {
-		struct token t;
-		if (p->failed || !peek(p, &t))
-			return left;
-		const struct binary_operator *op = find_operator(&t);
-		if (!op || op->rank < rank)
-			return left;
-		(void)read_token(&p->at, &t);
-		long right = parse_binary(p, op->rank + 1);
-		p->failed |= p->failed || !apply_operator(op, left, right, &left);
-	}
-}
-
-static long parse_choice(struct parser *p)
-{
-	long condition = parse_binary(p, 1);
-	if (p->failed || !accept(p, "?"))
-		return condition;
-	long yes = parse_choice(p);
-	p->failed |= !accept(p, ":");
-	long no = parse_choice(p);
-	return condition ? yes : no;
-}
-
-bool evaluate(struct evaluation *e, const char *text, struct place place, long *ret_value)
-{
-	struct parser p = {.e = e, .at = text, .place = place, .failed = place.depth > DEPTH_CAP};
-	long value = parse_choice(&p);
-	struct token t;
-	if (p.failed || read_token(&p.at, &t))
-		return false;
-	*ret_value = value;
-	return true;
+		return call_macro(e, macro, values, n, place, ret_value);
+	if (evaluation_defines(e, name))
+		return call_function(e, name, values, n, place.depth, ret_value);
+	return call_known(e, name, values, n, ret_value);
 }

@@ -16,12 +16,32 @@ bool node_is(TSNode node, const char *type)
 
 TSNode node_field(TSNode node, const char *field)
 {
+	if (ts_node_is_null(node))
+		return node;
 	return ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
+}
+
+TSNode node_named(TSNode node, uint32_t index)
+{
+	return ts_node_is_null(node) ? node : ts_node_named_child(node, index);
+}
+
+uint32_t node_count(TSNode node, uint32_t cap)
+{
+	return ts_node_is_null(node) ? 0 : MIN_OF(ts_node_named_child_count(node), cap);
 }
 
 static bool is_blank(char c)
 {
 	return c == '\0' || strchr(" \t\n\r\f\v", c) != NULL;
+}
+
+/* 'x' is "x" where the quotes are all that differs. */
+static bool is_plain_quoted(const char *text, uint32_t length)
+{
+	return length >= 2 && text[0] == '\'' && text[length - 1] == '\'' &&
+	       !memchr(text + 1, '\'', length - 2) && !memchr(text, '"', length) &&
+	       !memchr(text, '\\', length);
 }
 
 static void add_token(const struct source *source, TSNode leaf, struct strbuf *text)
@@ -31,11 +51,12 @@ static void add_token(const struct source *source, TSNode leaf, struct strbuf *t
 		return;
 	if (text->len)
 		strbuf_addch(text, ' ');
+	bool requote = source->language == LANGUAGE_PYTHON && is_plain_quoted(source->text + from, to - from);
 	/* tokens such as the rest of a #define line may hold blanks themselves */
 	for (uint32_t i = from; i < to && text->len < TEXT_CAP; i++) {
 		char c = source->text[i];
 		if (!is_blank(c))
-			strbuf_addch(text, c);
+			strbuf_addch(text, requote && c == '\'' ? '"' : c);
 		else if (text->len && text->buf[text->len - 1] != ' ')
 			strbuf_addch(text, ' ');
 	}
@@ -43,10 +64,43 @@ static void add_token(const struct source *source, TSNode leaf, struct strbuf *t
 		text->buf[--text->len] = '\0';
 }
 
-static bool is_leaf(TSNode node)
+/* By the type's name: this is asked for every node of every text. */
+static bool is_literal_type(const char *type)
 {
-	return ts_node_child_count(node) == 0 || node_is(node, "string_literal") ||
-	       node_is(node, "char_literal") || node_is(node, "system_lib_string");
+	switch (type[0]) {
+	case 's':
+		return strcmp(type, "string") == 0 || strcmp(type, "string_literal") == 0 ||
+		       strcmp(type, "system_lib_string") == 0;
+	case 'c':
+		return strcmp(type, "char_literal") == 0;
+	default:
+		return false;
+	}
+}
+
+static bool is_mute_type(const char *type)
+{
+	return strcmp(type, "comment") == 0 || strcmp(type, "line_continuation") == 0;
+}
+
+static bool closes(const char *type)
+{
+	return (type[0] == ')' || type[0] == ']' || type[0] == '}') && !type[1];
+}
+
+/* In Python a comma before a bracket closes says nothing: it waits for what comes next. */
+static void add_leaf(
+	const struct source *source, TSNode leaf, const char *type, struct strbuf *text, TSNode *comma)
+{
+	if (is_mute_type(type))
+		return;
+	if (!ts_node_is_null(*comma) && !closes(type))
+		add_token(source, *comma, text);
+	*comma = (TSNode){0};
+	if (source->language == LANGUAGE_PYTHON && type[0] == ',' && !type[1])
+		*comma = leaf;
+	else
+		add_token(source, leaf, text);
 }
 
 /* Past the cap the text ends in a hash of the rest, so that a change there is still seen. */
@@ -93,14 +147,19 @@ static TSNode hinted(const struct source *source, TSNode node)
 static void add_node(const struct source *source, TSNode node, bool is_in_hint, struct strbuf *text)
 {
 	TSTreeCursor cursor = ts_tree_cursor_new(node);
+	TSNode comma = {0};
 	for (bool more = true; more && text->len < TEXT_CAP;) {
 		TSNode at = ts_tree_cursor_current_node(&cursor);
-		TSNode operand = is_in_hint ? (TSNode){0} : hinted(source, at);
-		if (is_leaf(at) && !node_is(at, "comment"))
-			add_token(source, at, text);
+		const char *type = ts_node_type(at);
+		bool is_leaf = ts_node_child_count(at) == 0 || is_literal_type(type);
+		TSNode operand = {0};
+		if (!is_in_hint && strcmp(type, "call_expression") == 0)
+			operand = hinted(source, at);
+		if (is_leaf)
+			add_leaf(source, at, type, text, &comma);
 		if (!ts_node_is_null(operand))
 			add_node(source, operand, true, text);
-		else if (!is_leaf(at) && ts_tree_cursor_goto_first_child(&cursor))
+		else if (!is_leaf && ts_tree_cursor_goto_first_child(&cursor))
 			continue;
 		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
 			if (!ts_tree_cursor_goto_parent(&cursor))
@@ -122,7 +181,16 @@ void node_text(const struct source *source, TSNode node, struct strbuf *text)
 /* ---- pairing ---- */
 
 /* What must agree, from the most to the least. */
-enum pass { PASS_TEXT_CONDITIONS, PASS_TEXT_FUNCTION, PASS_TEXT, PASS_NAME_FUNCTION, PASS_NAME, PASS_COUNT };
+enum pass {
+	PASS_TEXT_LOOPS,
+	PASS_TEXT_CONDITIONS,
+	PASS_TEXT_FUNCTION,
+	PASS_TEXT,
+	PASS_NAME_LOOPS,
+	PASS_NAME_FUNCTION,
+	PASS_NAME,
+	PASS_COUNT
+};
 
 static uint64_t conditions_of(const struct fact *f)
 {
@@ -138,9 +206,11 @@ static int compare_for(const struct fact *a, const struct fact *b, enum pass pas
 	} else if (!order) {
 		order = strcmp(a->name, b->name);
 	}
-	if (!order && (pass <= PASS_TEXT_FUNCTION || pass == PASS_NAME_FUNCTION))
+	if (!order && pass != PASS_TEXT && pass != PASS_NAME)
 		order = strcmp(a->function, b->function);
-	if (!order && pass == PASS_TEXT_CONDITIONS)
+	if (!order && (pass == PASS_TEXT_LOOPS || pass == PASS_NAME_LOOPS))
+		order = a->loops - b->loops;
+	if (!order && pass <= PASS_TEXT_CONDITIONS)
 		order = (conditions_of(a) > conditions_of(b)) - (conditions_of(a) < conditions_of(b));
 	return order;
 }

@@ -6,72 +6,6 @@
 #include "audit/facts_c_int.h"
 #include "base/memory.h"
 
-/* Bytes of source turned into normalised texts for one file: nested expressions are read once a level. */
-enum { TEXT_BUDGET_BYTES = 256 << 20 };
-
-struct scope {
-	const char *function;
-	const struct guard *guards;
-	int loops;
-};
-
-static void walk(struct walker *w, TSNode node, const struct scope *scope);
-
-static uint64_t hash_fact(enum fact_kind kind, const char *text)
-{
-	uint64_t hash = 14695981039346656037u + kind; /* FNV-1a */
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-	return hash;
-}
-
-static uint64_t hash_conditions(const struct guard *guard)
-{
-	uint64_t above = guard->up ? guard->up->conditions : 0;
-	return guard->kind == GUARD_LOOP ? above : above * 31 + hash_fact(0, guard->text);
-}
-
-static struct fact *add(struct walker *w, enum fact_kind kind, TSNode node, const char *name,
-	const char *text, const struct scope *scope)
-{
-	struct source *s = w->source;
-	grow_array(&s->facts, &w->room, s->n_facts + 1, sizeof(*s->facts));
-	s->facts[s->n_facts] = (struct fact){.kind = kind,
-		.name = name,
-		.text = text,
-		.value = "",
-		.init = "",
-		.step = "",
-		.op = "",
-		.function = scope->function,
-		.guards = scope->guards,
-		.source = s,
-		.node = node,
-		.loops = scope->loops,
-		.line = (int)ts_node_start_point(node).row + 1,
-		.hash = hash_fact(kind, text)};
-	return &s->facts[s->n_facts++];
-}
-
-static void walk_children(struct walker *w, TSNode node, const struct scope *scope)
-{
-	TSTreeCursor cursor = ts_tree_cursor_new(node);
-	if (ts_tree_cursor_goto_first_child(&cursor))
-		do
-			walk(w, ts_tree_cursor_current_node(&cursor), scope);
-		while (ts_tree_cursor_goto_next_sibling(&cursor));
-	ts_tree_cursor_delete(&cursor);
-}
-
-static const struct guard *push_guard(
-	struct walker *w, const struct scope *scope, enum guard_kind kind, const char *text, TSNode node)
-{
-	struct guard *guard = arena_alloc(w->arena, sizeof(*guard));
-	*guard = (struct guard){.up = scope->guards, .kind = kind, .text = text, .node = node};
-	guard->conditions = hash_conditions(guard);
-	return guard;
-}
-
 static const char *negated(struct walker *w, const char *text)
 {
 	return arena_printf(w->arena, "! %s", text);
@@ -85,15 +19,12 @@ static void after_statement(struct walker *w, TSNode statement, struct scope *sc
 	bool error = false;
 	const char *text = NULL;
 	if (node_is(statement, "if_statement") && c_leaves(w, statement, false, 0, &error))
-		text = negated(w, c_text(w, node_field(statement, "condition")));
+		text = negated(w, walk_text(w, node_field(statement, "condition")));
 	else if (c_is_jump(statement))
 		text = "never";
 	if (!text)
 		return;
-	struct guard *guard = arena_alloc(w->arena, sizeof(*guard));
-	*guard = (struct guard){scope->guards, GUARD_AFTER_EXIT, text, statement, error, 0};
-	guard->conditions = hash_conditions(guard);
-	scope->guards = guard;
+	scope->guards = walk_guard_after(w, scope, text, statement, error);
 }
 
 static void walk_sequence(struct walker *w, TSNode node, const struct scope *outer)
@@ -105,7 +36,7 @@ static void walk_sequence(struct walker *w, TSNode node, const struct scope *out
 			TSNode child = ts_tree_cursor_current_node(&cursor);
 			if (node_is(child, "case_statement") || node_is(child, "labeled_statement"))
 				scope.guards = outer->guards;
-			walk(w, child, &scope);
+			walk_node(w, child, &scope);
 			after_statement(w, child, &scope);
 		} while (ts_tree_cursor_goto_next_sibling(&cursor));
 	ts_tree_cursor_delete(&cursor);
@@ -115,31 +46,31 @@ static void walk_branch(struct walker *w, TSNode node, const struct scope *scope
 {
 	bool is_if = node_is(node, "if_statement");
 	TSNode condition = node_field(node, "condition");
-	const char *text = c_text(w, condition);
-	struct fact *fact = add(w, FACT_BRANCH, node, is_if ? "if" : "?:", text, scope);
+	const char *text = walk_text(w, condition);
+	struct fact *fact = walk_add(w, FACT_BRANCH, node, is_if ? "if" : "?:", text, scope);
 	fact->value = text;
-	walk(w, condition, scope);
+	walk_node(w, condition, scope);
 	struct scope inner = *scope;
-	inner.guards = push_guard(w, scope, GUARD_IF, text, node);
-	walk(w, node_field(node, "consequence"), &inner);
-	inner.guards = push_guard(w, scope, GUARD_IF, negated(w, text), node);
-	walk(w, node_field(node, "alternative"), &inner);
+	inner.guards = walk_guard(w, scope, GUARD_IF, text, node);
+	walk_node(w, node_field(node, "consequence"), &inner);
+	inner.guards = walk_guard(w, scope, GUARD_IF, negated(w, text), node);
+	walk_node(w, node_field(node, "alternative"), &inner);
 }
 
 static void walk_switch(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode condition = node_field(node, "condition");
-	const char *text = c_text(w, condition);
-	add(w, FACT_BRANCH, node, "switch", text, scope)->value = text;
-	walk(w, condition, scope);
-	walk(w, node_field(node, "body"), scope);
+	const char *text = walk_text(w, condition);
+	walk_add(w, FACT_BRANCH, node, "switch", text, scope)->value = text;
+	walk_node(w, condition, scope);
+	walk_node(w, node_field(node, "body"), scope);
 }
 
 static void walk_case(struct walker *w, TSNode node, const struct scope *scope)
 {
 	struct scope inner = *scope;
-	const char *text = arena_printf(w->arena, "case %s", c_text(w, node_field(node, "value")));
-	inner.guards = push_guard(w, scope, GUARD_CASE, text, node);
+	const char *text = arena_printf(w->arena, "case %s", walk_text(w, node_field(node, "value")));
+	inner.guards = walk_guard(w, scope, GUARD_CASE, text, node);
 	walk_sequence(w, node, &inner);
 }
 
@@ -148,10 +79,10 @@ static void walk_conditional_directive(struct walker *w, TSNode node, const stru
 	bool has_condition = !ts_node_is_null(node_field(node, "condition"));
 	TSNode condition = node_field(node, has_condition ? "condition" : "name");
 	TSNode keyword = ts_node_child(node, 0);
-	const char *text = arena_printf(w->arena, "%s %s", c_text(w, keyword), c_text(w, condition));
+	const char *text = arena_printf(w->arena, "%s %s", walk_text(w, keyword), walk_text(w, condition));
 	struct scope inner = *scope, other = *scope;
-	inner.guards = push_guard(w, scope, GUARD_DIRECTIVE, text, node);
-	other.guards = push_guard(w, scope, GUARD_DIRECTIVE, negated(w, text), node);
+	inner.guards = walk_guard(w, scope, GUARD_DIRECTIVE, text, node);
+	other.guards = walk_guard(w, scope, GUARD_DIRECTIVE, negated(w, text), node);
 	TSNode alternative = node_field(node, "alternative");
 	TSTreeCursor cursor = ts_tree_cursor_new(node);
 	if (ts_tree_cursor_goto_first_child(&cursor))
@@ -159,7 +90,7 @@ static void walk_conditional_directive(struct walker *w, TSNode node, const stru
 			TSNode child = ts_tree_cursor_current_node(&cursor);
 			bool is_other = !ts_node_is_null(alternative) && ts_node_eq(child, alternative);
 			struct scope *part = is_other ? &other : &inner;
-			walk(w, child, part);
+			walk_node(w, child, part);
 			after_statement(w, child, part);
 		} while (ts_tree_cursor_goto_next_sibling(&cursor));
 	ts_tree_cursor_delete(&cursor);
@@ -169,19 +100,19 @@ static void walk_conditional_directive(struct walker *w, TSNode node, const stru
 static void walk_binary(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode left = node_field(node, "left"), right = node_field(node, "right");
-	const char *op = c_text(w, node_field(node, "operator"));
+	const char *op = walk_text(w, node_field(node, "operator"));
 	if (strcmp(op, "&&") == 0 || strcmp(op, "||") == 0) {
 		struct scope inner = *scope;
-		const char *text = c_text(w, left);
-		inner.guards = push_guard(w, scope, GUARD_IF, op[0] == '&' ? text : negated(w, text), node);
-		walk(w, left, scope);
-		walk(w, right, &inner);
+		const char *text = walk_text(w, left);
+		inner.guards = walk_guard(w, scope, GUARD_IF, op[0] == '&' ? text : negated(w, text), node);
+		walk_node(w, left, scope);
+		walk_node(w, right, &inner);
 		return;
 	}
-	struct fact *fact = add(w, FACT_BINARY, node, op, c_text(w, node), scope);
+	struct fact *fact = walk_add(w, FACT_BINARY, node, op, walk_text(w, node), scope);
 	fact->op = op;
-	fact->init = c_text(w, left);
-	fact->value = c_text(w, right);
+	fact->init = walk_text(w, left);
+	fact->value = walk_text(w, right);
 	walk_children(w, node, scope);
 }
 
@@ -191,40 +122,41 @@ static void walk_loop(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode condition = node_field(node, "condition"), init = node_field(node, "initializer");
 	TSNode update = node_field(node, "update"), body = node_field(node, "body");
-	const char *name = "", *bound = "", *step = c_text(w, update);
+	const char *name = "", *bound = "", *step = walk_text(w, update);
 	c_read_bound(w, condition, &name, &bound);
 	const char *text =
-		arena_printf(w->arena, "%s ; %s ; %s", c_text(w, init), c_text(w, condition), step);
-	struct fact *fact = add(w, FACT_LOOP, node, name, text, scope);
+		arena_printf(w->arena, "%s ; %s ; %s", walk_text(w, init), walk_text(w, condition), step);
+	struct fact *fact = walk_add(w, FACT_LOOP, node, name, text, scope);
 	fact->value = bound;
 	fact->init = c_initial_value(w, init);
 	fact->step = step;
-	walk(w, init, scope);
+	fact->condition = walk_text(w, condition);
+	walk_node(w, init, scope);
 	struct scope inner = *scope;
 	inner.loops++;
-	inner.guards = push_guard(w, scope, GUARD_LOOP, c_text(w, condition), node);
-	walk(w, condition, &inner);
-	walk(w, update, &inner);
-	walk(w, body, &inner);
+	inner.guards = walk_guard(w, scope, GUARD_LOOP, walk_text(w, condition), node);
+	walk_node(w, condition, &inner);
+	walk_node(w, update, &inner);
+	walk_node(w, body, &inner);
 }
 
 /* ---- plain facts ---- */
 
 static void walk_call(struct walker *w, TSNode node, const struct scope *scope)
 {
-	struct fact *fact =
-		add(w, FACT_CALL, node, c_subject(w, node_field(node, "function")), c_text(w, node), scope);
-	fact->value = c_text(w, node_field(node, "arguments"));
+	struct fact *fact = walk_add(
+		w, FACT_CALL, node, c_subject(w, node_field(node, "function")), walk_text(w, node), scope);
+	fact->value = walk_text(w, node_field(node, "arguments"));
 	walk_children(w, node, scope);
 }
 
 static void walk_assignment(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode left = node_field(node, "left");
-	struct fact *fact = add(w, FACT_ASSIGN, node, c_subject(w, left), c_text(w, node), scope);
-	fact->op = c_text(w, node_field(node, "operator"));
-	fact->init = c_text(w, left);
-	fact->value = c_text(w, node_field(node, "right"));
+	struct fact *fact = walk_add(w, FACT_ASSIGN, node, c_subject(w, left), walk_text(w, node), scope);
+	fact->op = walk_text(w, node_field(node, "operator"));
+	fact->init = walk_text(w, left);
+	fact->value = walk_text(w, node_field(node, "right"));
 	walk_children(w, node, scope);
 }
 
@@ -232,28 +164,29 @@ static void walk_count(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode argument = node_field(node, "argument");
 	const char *name = c_subject(w, argument);
-	struct fact *fact = add(w, FACT_ASSIGN, node, name, c_text(w, node), scope);
-	fact->op = c_text(w, node_field(node, "operator"));
-	fact->init = c_text(w, argument);
+	struct fact *fact = walk_add(w, FACT_ASSIGN, node, name, walk_text(w, node), scope);
+	fact->op = walk_text(w, node_field(node, "operator"));
+	fact->init = walk_text(w, argument);
 	walk_children(w, node, scope);
 }
 
 static void walk_initializer_pair(struct walker *w, TSNode node, const struct scope *scope)
 {
 	TSNode designator = node_field(node, "designator");
-	struct fact *fact = add(w, FACT_ASSIGN, node, c_subject(w, designator), c_text(w, node), scope);
+	struct fact *fact =
+		walk_add(w, FACT_ASSIGN, node, c_subject(w, designator), walk_text(w, node), scope);
 	fact->op = ":";
-	fact->init = c_text(w, designator);
-	fact->value = c_text(w, node_field(node, "value"));
+	fact->init = walk_text(w, designator);
+	fact->value = walk_text(w, node_field(node, "value"));
 	walk_children(w, node, scope);
 }
 
 static void walk_exit(struct walker *w, TSNode node, const struct scope *scope)
 {
-	const char *value = c_text(w, ts_node_named_child(node, 0));
-	const char *keyword = c_text(w, ts_node_child(node, 0));
+	const char *value = walk_text(w, ts_node_named_child(node, 0));
+	const char *keyword = walk_text(w, ts_node_child(node, 0));
 	const char *guard = scope->guards ? scope->guards->text : "";
-	struct fact *fact = add(w, FACT_EXIT, node, keyword,
+	struct fact *fact = walk_add(w, FACT_EXIT, node, keyword,
 		arena_printf(w->arena, "%s %s | %s", keyword, value, guard), scope);
 	fact->value = value;
 	walk_children(w, node, scope);
@@ -268,7 +201,7 @@ static unsigned storage_flags(struct walker *w, TSNode declaration, const struct
 		const char *text;
 		if (!node_is(child, "storage_class_specifier") && !node_is(child, "type_qualifier"))
 			continue;
-		text = c_text(w, child);
+		text = walk_text(w, child);
 		if (strcmp(text, "const") == 0 || strcmp(text, "constexpr") == 0)
 			flags |= DECLARE_CONST;
 		if (strcmp(text, "static") == 0 || strcmp(text, "_Thread_local") == 0 ||
@@ -283,23 +216,23 @@ static void add_declared(
 {
 	TSNode value = node_field(declarator, "value");
 	TSNode identifier = c_declared(declarator, &flags);
-	const char *name = c_text(w, identifier);
+	const char *name = walk_text(w, identifier);
 	const char *text = arena_printf(w->arena, "%s %s%s%s", type, flags & DECLARE_STATIC ? "static " : "",
 		flags & DECLARE_POINTER ? "* " : "", name);
-	struct fact *fact = add(w, FACT_DECLARE, declarator, name, text, scope);
+	struct fact *fact = walk_add(w, FACT_DECLARE, declarator, name, text, scope);
 	fact->flags = flags;
 	fact->value = type;
 	if (!node_is(declarator, "init_declarator") || ts_node_is_null(value))
 		return;
-	fact = add(w, FACT_ASSIGN, declarator, name, c_text(w, declarator), scope);
+	fact = walk_add(w, FACT_ASSIGN, declarator, name, walk_text(w, declarator), scope);
 	fact->op = "=";
 	fact->init = name;
-	fact->value = c_text(w, value);
+	fact->value = walk_text(w, value);
 }
 
 static void walk_declaration(struct walker *w, TSNode node, const struct scope *scope)
 {
-	const char *type = c_text(w, node_field(node, "type"));
+	const char *type = walk_text(w, node_field(node, "type"));
 	unsigned flags = 0;
 	if (node_is(node, "parameter_declaration"))
 		flags = DECLARE_PARAMETER;
@@ -321,121 +254,91 @@ static void walk_declaration(struct walker *w, TSNode node, const struct scope *
 static void walk_function(struct walker *w, TSNode node, const struct scope *scope)
 {
 	unsigned flags = 0;
-	const char *name = c_text(w, c_declared(node_field(node, "declarator"), &flags));
+	const char *name = walk_text(w, c_declared(node_field(node, "declarator"), &flags));
 	struct scope inner = {.function = name, .guards = scope->guards};
-	add(w, FACT_FUNCTION, node, name, name, scope)->value = c_text(w, node_field(node, "type"));
+	walk_add(w, FACT_FUNCTION, node, name, name, scope)->value = walk_text(w, node_field(node, "type"));
 	walk_children(w, node, &inner);
 }
 
 static void walk_define(struct walker *w, TSNode node, const struct scope *scope)
 {
-	struct fact *fact =
-		add(w, FACT_DEFINE, node, c_text(w, node_field(node, "name")), c_text(w, node), scope);
-	fact->value = c_text(w, node_field(node, "value"));
-	fact->init = c_text(w, node_field(node, "parameters"));
+	struct fact *fact = walk_add(
+		w, FACT_DEFINE, node, walk_text(w, node_field(node, "name")), walk_text(w, node), scope);
+	fact->value = walk_text(w, node_field(node, "value"));
+	fact->init = walk_text(w, node_field(node, "parameters"));
 }
 
 static void walk_include(struct walker *w, TSNode node, const struct scope *scope)
 {
-	const char *path = c_text(w, node_field(node, "path"));
-	add(w, FACT_INCLUDE, node, path, path, scope);
+	const char *path = walk_text(w, node_field(node, "path"));
+	walk_add(w, FACT_INCLUDE, node, path, path, scope);
 }
 
 static void walk_cast(struct walker *w, TSNode node, const struct scope *scope)
 {
-	struct fact *fact =
-		add(w, FACT_CAST, node, c_text(w, node_field(node, "type")), c_text(w, node), scope);
-	fact->value = c_text(w, node_field(node, "value"));
+	struct fact *fact = walk_add(
+		w, FACT_CAST, node, walk_text(w, node_field(node, "type")), walk_text(w, node), scope);
+	fact->value = walk_text(w, node_field(node, "value"));
 	walk_children(w, node, scope);
 }
 
-static void walk_plain(struct walker *w, TSNode node, const struct scope *scope, enum fact_kind kind)
+static void walk_attribute(struct walker *w, TSNode node, const struct scope *scope)
 {
-	const char *text = c_text(w, node);
-	add(w, kind, node, text, text, scope);
-	if (kind == FACT_ATTRIBUTE || kind == FACT_ASM)
-		walk_children(w, node, scope);
+	const char *text = walk_text(w, node);
+	walk_add(w, FACT_ATTRIBUTE, node, text, text, scope);
+	walk_children(w, node, scope);
 }
 
-static const struct {
-	const char *type;
-	void (*walk)(struct walker *w, TSNode node, const struct scope *scope);
-	enum fact_kind plain; /* where walk is NULL */
-} handlers[] = {
-	{"identifier", NULL, FACT_NAME},
-	{"field_identifier", NULL, FACT_NAME},
-	{"type_identifier", NULL, FACT_NAME},
-	{"primitive_type", NULL, FACT_NAME},
-	{"string_literal", NULL, FACT_STRING},
-	{"gnu_asm_expression", NULL, FACT_ASM},
-	{"attribute_specifier", NULL, FACT_ATTRIBUTE},
-	{"attribute_declaration", NULL, FACT_ATTRIBUTE},
-	{"preproc_call", NULL, FACT_DIRECTIVE},
-	{"call_expression", walk_call, 0},
+static void walk_asm(struct walker *w, TSNode node, const struct scope *scope)
+{
+	const char *text = walk_text(w, node);
+	walk_add(w, FACT_ASM, node, text, text, scope);
+	walk_children(w, node, scope);
+}
+
+/* Sorted by type. */
+static const struct walk_handler handlers[] = {
 	{"assignment_expression", walk_assignment, 0},
-	{"update_expression", walk_count, 0},
-	{"initializer_pair", walk_initializer_pair, 0},
+	{"attribute_declaration", walk_attribute, 0},
+	{"attribute_specifier", walk_attribute, 0},
 	{"binary_expression", walk_binary, 0},
-	{"cast_expression", walk_cast, 0},
-	{"declaration", walk_declaration, 0},
-	{"field_declaration", walk_declaration, 0},
-	{"parameter_declaration", walk_declaration, 0},
-	{"compound_statement", walk_sequence, 0},
-	{"if_statement", walk_branch, 0},
-	{"conditional_expression", walk_branch, 0},
-	{"switch_statement", walk_switch, 0},
-	{"case_statement", walk_case, 0},
-	{"for_statement", walk_loop, 0},
-	{"while_statement", walk_loop, 0},
-	{"do_statement", walk_loop, 0},
-	{"return_statement", walk_exit, 0},
 	{"break_statement", walk_exit, 0},
+	{"call_expression", walk_call, 0},
+	{"case_statement", walk_case, 0},
+	{"cast_expression", walk_cast, 0},
+	{"compound_statement", walk_sequence, 0},
+	{"conditional_expression", walk_branch, 0},
 	{"continue_statement", walk_exit, 0},
-	{"goto_statement", walk_exit, 0},
+	{"declaration", walk_declaration, 0},
+	{"do_statement", walk_loop, 0},
+	{"field_declaration", walk_declaration, 0},
+	{"field_identifier", NULL, FACT_NAME},
+	{"for_statement", walk_loop, 0},
 	{"function_definition", walk_function, 0},
+	{"gnu_asm_expression", walk_asm, 0},
+	{"goto_statement", walk_exit, 0},
+	{"identifier", NULL, FACT_NAME},
+	{"if_statement", walk_branch, 0},
+	{"initializer_pair", walk_initializer_pair, 0},
+	{"parameter_declaration", walk_declaration, 0},
+	{"preproc_call", NULL, FACT_DIRECTIVE},
 	{"preproc_def", walk_define, 0},
-	{"preproc_function_def", walk_define, 0},
-	{"preproc_include", walk_include, 0},
-	{"preproc_if", walk_conditional_directive, 0},
-	{"preproc_ifdef", walk_conditional_directive, 0},
 	{"preproc_elif", walk_conditional_directive, 0},
 	{"preproc_elifdef", walk_conditional_directive, 0},
+	{"preproc_function_def", walk_define, 0},
+	{"preproc_if", walk_conditional_directive, 0},
+	{"preproc_ifdef", walk_conditional_directive, 0},
+	{"preproc_include", walk_include, 0},
+	{"primitive_type", NULL, FACT_NAME},
+	{"return_statement", walk_exit, 0},
+	{"string_literal", NULL, FACT_STRING},
+	{"switch_statement", walk_switch, 0},
+	{"type_identifier", NULL, FACT_NAME},
+	{"update_expression", walk_count, 0},
+	{"while_statement", walk_loop, 0},
 };
-
-static void walk(struct walker *w, TSNode node, const struct scope *scope)
-{
-	if (ts_node_is_null(node) || !ts_node_is_named(node) || w->too_long)
-		return;
-	if (w->depth >= SYNTAX_DEPTH_CAP) {
-		w->too_deep = true;
-		return;
-	}
-	w->depth++;
-	const char *type = ts_node_type(node);
-	size_t i = 0;
-	while (i < ARRAY_LEN(handlers) && strcmp(type, handlers[i].type) != 0)
-		i++;
-	if (i == ARRAY_LEN(handlers))
-		walk_children(w, node, scope);
-	else if (handlers[i].walk)
-		handlers[i].walk(w, node, scope);
-	else
-		walk_plain(w, node, scope, handlers[i].plain);
-	w->depth--;
-}
 
 enum err_code facts_read_c(struct source *source, struct arena *arena, struct err *reterr)
 {
-	struct walker w = {
-		.source = source, .arena = arena, .text = STRBUF_INIT, .budget_bytes = TEXT_BUDGET_BYTES};
-	struct scope scope = {.function = ""};
-	walk(&w, ts_tree_root_node(source->tree), &scope);
-	strbuf_release(&w.text);
-	if (w.too_deep)
-		return err_set_at(reterr, ERR_LIMIT, source->path, 0, 0, "nested more than %d levels deep",
-			SYNTAX_DEPTH_CAP);
-	if (w.too_long)
-		return err_set_at(
-			reterr, ERR_LIMIT, source->path, 0, 0, "expressions too long and nested to analyse");
-	return OK;
+	return walk_source(source, handlers, ARRAY_LEN(handlers), arena, reterr);
 }

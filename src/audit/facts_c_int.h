@@ -2,22 +2,8 @@
 #ifndef INFRARSI_AUDIT_FACTS_C_INT_H
 #define INFRARSI_AUDIT_FACTS_C_INT_H
 
-#include "audit/facts.h"
-#include "base/strbuf.h"
+#include "audit/facts_walk.h"
 
-struct walker {
-	struct source *source;
-	struct arena *arena;
-	struct strbuf text; /* reused */
-	size_t room;
-	size_t budget_bytes;
-	int depth;
-	bool too_deep, too_long;
-};
-
-/* The normalised text of a node, in the arena; "" for a null node and when the budget is used up (too_long).
- */
-const char *c_text(struct walker *w, TSNode node);
 /* The name that an expression is about: the last field, the array's or the pointer's variable. */
 const char *c_subject(struct walker *w, TSNode node);
 /* The identifier inside a declarator; adds enum declare_flags for what stands around it. */

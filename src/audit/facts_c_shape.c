@@ -5,26 +5,12 @@
 #include "audit/facts_c_int.h"
 #include "base/memory.h"
 
-const char *c_text(struct walker *w, TSNode node)
-{
-	if (ts_node_is_null(node))
-		return "";
-	size_t bytes = ts_node_end_byte(node) - ts_node_start_byte(node);
-	if (bytes > w->budget_bytes) {
-		w->too_long = true;
-		return "";
-	}
-	w->budget_bytes -= bytes;
-	node_text(w->source, node, &w->text);
-	return arena_strndup(w->arena, w->text.buf, w->text.len);
-}
-
 /* The name that an expression is about: the last field, the array's or the pointer's variable. */
 const char *c_subject(struct walker *w, TSNode node)
 {
 	for (int i = 0; i < SYNTAX_DEPTH_CAP && !ts_node_is_null(node); i++) {
 		if (node_is(node, "field_expression"))
-			return c_text(w, node_field(node, "field"));
+			return walk_text(w, node_field(node, "field"));
 		if (node_is(node, "subscript_expression") || node_is(node, "pointer_expression"))
 			node = node_field(node, "argument");
 		else if (node_is(node, "call_expression"))
@@ -37,7 +23,7 @@ const char *c_subject(struct walker *w, TSNode node)
 			 node_is(node, "field_designator") || node_is(node, "subscript_designator"))
 			node = ts_node_named_child(node, 0);
 		else
-			return c_text(w, node);
+			return walk_text(w, node);
 	}
 	return "";
 }
@@ -68,7 +54,7 @@ static bool is_loop(TSNode node)
 
 static bool returns_error(struct walker *w, TSNode node)
 {
-	const char *value = c_text(w, ts_node_named_child(node, 0));
+	const char *value = walk_text(w, ts_node_named_child(node, 0));
 	return value[0] == '-' || strcmp(value, "NULL") == 0 || strcmp(value, "false") == 0 ||
 	       strcmp(value, "EXIT_FAILURE") == 0;
 }
@@ -88,7 +74,7 @@ bool c_leaves(struct walker *w, TSNode node, bool in_loop, int depth, bool *erro
 	if (node_is(node, "break_statement") || node_is(node, "continue_statement"))
 		return !in_loop;
 	if (node_is(node, "call_expression")) {
-		const char *callee = c_text(w, node_field(node, "function"));
+		const char *callee = walk_text(w, node_field(node, "function"));
 		for (size_t i = 0; i < ARRAY_LEN(fatal); i++)
 			*error |= strcmp(callee, fatal[i]) == 0;
 	}
@@ -130,15 +116,15 @@ void c_read_bound(struct walker *w, TSNode condition, const char **name, const c
 		if (!node_is(condition, "binary_expression"))
 			break;
 		TSNode left = node_field(condition, "left");
-		if (is_comparison(c_text(w, node_field(condition, "operator")))) {
+		if (is_comparison(walk_text(w, node_field(condition, "operator")))) {
 			*name = c_subject(w, left);
-			*bound = c_text(w, node_field(condition, "right"));
+			*bound = walk_text(w, node_field(condition, "right"));
 			return;
 		}
 		condition = left;
 	}
 	*name = c_subject(w, condition);
-	*bound = c_text(w, condition);
+	*bound = walk_text(w, condition);
 }
 
 const char *c_initial_value(struct walker *w, TSNode init)
@@ -146,7 +132,7 @@ const char *c_initial_value(struct walker *w, TSNode init)
 	for (int i = 0; i < 8 && !ts_node_is_null(init); i++) {
 		TSNode right = node_field(init, node_is(init, "assignment_expression") ? "right" : "value");
 		if (!ts_node_is_null(right))
-			return c_text(w, right);
+			return walk_text(w, right);
 		init = node_is(init, "comma_expression") ? node_field(init, "left")
 							 : node_field(init, "declarator");
 	}

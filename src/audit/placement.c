@@ -6,8 +6,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "audit/audit_int.h"
+#include "base/memory.h"
 
 /* `if (i < n)` says what `for (...; i < n; ...)` said. */
 static bool is_same_condition(const char *a, const char *b)
@@ -135,16 +137,50 @@ static bool function_is_gone(const struct change *change, const char *function)
 	return true;
 }
 
+/* MPI_Iallreduce for MPI_Allreduce: the same work, and rule A12 asks that it is waited for. */
+static const struct fact *immediate_form(const struct change *change, const struct fact *old)
+{
+	if (strncmp(old->name, "MPI_", 4) != 0)
+		return NULL;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_CALL && !f->twin && same_function(f, old) &&
+			strncmp(f->name, "MPI_I", 5) == 0 && strcasecmp(f->name + 5, old->name + 4) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+/* zero_gradients() gone, and gradients[i] = 0 where they were used last. */
+static bool is_cleared_in_place(const struct change *change, const struct fact *gone)
+{
+	if (!strstr(gone->name, "zero") && !strstr(gone->name, "clear"))
+		return false;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_ASSIGN && !f->twin && f->loops && strstr(f->name, "grad") &&
+			strchr(f->init, '[') && text_number(f->value) == 0 && strcmp(f->op, "=") == 0)
+			return true;
+	}
+	return false;
+}
+
 static void check_removed(struct change *change, const struct fact *old, enum words list, const char *what)
 {
 	char reason[160];
+	const struct fact *immediate = immediate_form(change, old);
+	if (immediate) {
+		check_replaced_arguments(change, immediate, old, "part of the work is no longer done");
+		return;
+	}
 	const struct fact *instead = replacement(change, old, list);
 	bool was_choice = false; /* one of two ways to do the work, and the other stays */
 	for (const struct guard *g = old->guards; g; g = g->up)
 		was_choice |= g->kind != GUARD_LOOP && !g->is_error_path &&
 			      other_branch_calls(change, old, g, list);
 	bool inlined = existed(change, FACT_FUNCTION, old->name) && function_is_gone(change, old->name);
-	bool fine = instead || was_choice || inlined || function_is_gone(change, old->function);
+	bool fine = instead || was_choice || inlined || is_cleared_in_place(change, old) ||
+		    function_is_gone(change, old->function);
 	snprintf(reason, sizeof(reason), "a call to %s is gone%s", what,
 		instead ? "; another call may do its work" : "");
 	report(change, fine ? AUDIT_REVIEW : AUDIT_BLOCK, old, reason);
@@ -163,12 +199,20 @@ static bool is_no_count(const struct change *change, const struct fact *f, const
 	return false;
 }
 
+/* By how far training has come, by which rank this is, by bits. */
+static bool decides_by_more(const char *condition)
+{
+	return depends_on_step(condition) || text_has_token(condition, "%") ||
+	       text_has_token(condition, "&") || text_has_word(condition, WORDS_THREAD);
+}
+
 bool is_emptiness(const struct change *change, const struct fact *f, const struct guard *guard)
 {
-	bool compares = text_contains(guard->text, "== 0") || text_contains(guard->text, "> 0") ||
-			text_contains(guard->text, "<= 0") || text_contains(guard->text, "== NULL");
-	if (!compares || depends_on_step(guard->text) || text_has_token(guard->text, "%") ||
-		text_has_token(guard->text, "&"))
+	static const char *const empty[] = {"== 0", "> 0", "<= 0", "== NULL"};
+	bool compares = false;
+	for (size_t i = 0; i < ARRAY_LEN(empty); i++)
+		compares |= text_contains(guard->text, empty[i]);
+	if (!compares || decides_by_more(guard->text))
 		return false;
 	struct token t;
 	for (const char *at = guard->text; next_token(&at, &t);) {
@@ -183,11 +227,85 @@ bool is_emptiness(const struct change *change, const struct fact *f, const struc
 	return true;
 }
 
+static bool is_zero_text(const char *text)
+{
+	return strcmp(text, "0") == 0 || strcmp(text, "false") == 0;
+}
+
+static bool is_condition(const char *text, const char *flag, bool negated)
+{
+	CLEANUP(free_ptr)
+	char *a = xasprintf(negated ? "( ! %s )" : "( %s )", flag), *b = xasprintf("( %s == 0 )", flag);
+	return strcmp(text, a) == 0 || (negated && strcmp(text, b) == 0);
+}
+
+static bool is_set_between(
+	const struct change *change, const struct fact *first, const struct fact *second, const char *flag)
+{
+	bool set = false;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_ASSIGN || strcmp(f->name, flag) != 0 || !same_function(f, first))
+			continue;
+		bool begins = f->loops < first->loops && f->index < first->index && is_zero_text(f->value);
+		bool between = first->index < f->index && f->index < second->index && f->op[0] == '=' &&
+			       f->loops == first->loops;
+		if (!begins && !between)
+			return false;
+		set |= between;
+	}
+	return set;
+}
+
+/* if (size > 1) around a collective: one process has nothing to exchange. */
+static bool is_alone(const struct fact *now, const struct guard *guard)
+{
+	static const char *const sizes[] = {"size", "world_size", "n_ranks", "nranks", "ranks", "world"};
+	struct token last = {0}, t;
+	if (!strcasestr(now->name, "allreduce") && !strcasestr(now->name, "all_reduce") &&
+		!strcasestr(now->name, "reduce_scatter") && !strcasestr(now->name, "allgather"))
+		return false;
+	const char *at = guard->text, *end = strstr(at, " > 1 )");
+	if (!end || end[6] || at[0] != '(')
+		return false;
+	while (next_token(&at, &t) && t.text < end)
+		last = t;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		if (last.text && token_is(&last, sizes[i]))
+			return !text_has_token(guard->text, "&&");
+	return false;
+}
+
+/*
+ * if (!ahead) load(next); ... ahead = ...; if (ahead) load(next);
+ * However `ahead` is set between the two, each turn finds one load: made at its begin or at the end of the
+ * turn before.
+ */
+static bool is_loaded_ahead(const struct change *change, const struct fact *now, const struct guard *guard)
+{
+	char flag[80] = "";
+	if (guard->kind != GUARD_IF || (sscanf(guard->text, "( ! %79s )", flag) != 1 &&
+					       sscanf(guard->text, "( %79s == 0 )", flag) != 1))
+		return false;
+	if (!is_condition(guard->text, flag, true) || !spend(change, 2 * change->n_new))
+		return false;
+	for (size_t i = now->index + 1; i < change->n_new && same_function(change->new[i], now); i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_CALL && strcmp(f->text, now->text) == 0 && f->loops == now->loops &&
+			f->guards && f->guards->kind == GUARD_IF && f->guards->up == guard->up &&
+			is_condition(f->guards->text, flag, false))
+			return is_set_between(change, now, f, flag);
+	}
+	return false;
+}
+
 static void check_kept(struct change *change, const struct fact *old, enum words list, const char *what)
 {
 	char reason[160];
 	const struct fact *now = old->twin;
 	const struct guard *guard = added_guard(change, old, now, list);
+	if (guard && (is_loaded_ahead(change, now, guard) || is_alone(now, guard)))
+		return;
 	if (guard) {
 		snprintf(reason, sizeof(reason), "%s became conditional", what);
 		report(change, is_emptiness(change, now, guard) ? AUDIT_REVIEW : AUDIT_BLOCK, now, reason);

@@ -1,6 +1,7 @@
 #include "base/base.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "audit/audit_int.h"
 
@@ -85,4 +86,16 @@ bool only_logs(const struct change *change, const struct source *source, TSNode 
 bool depends_on_step(const char *condition)
 {
 	return text_has_word(condition, WORDS_STEP);
+}
+
+bool name_has_word(const char *name, const char *const *words, size_t n)
+{
+	while (*name) {
+		size_t length = strcspn(name, "_");
+		for (size_t i = 0; i < n; i++)
+			if (strlen(words[i]) == length && strncasecmp(name, words[i], length) == 0)
+				return true;
+		name += length + (name[length] == '_');
+	}
+	return false;
 }

@@ -103,11 +103,65 @@ static size_t count_arguments(const char *text)
 	return n;
 }
 
-void check_arguments(struct change *change, const struct fact *now, const char *reason)
+/* "( int ) n" is n. */
+static const char *without_cast(const char *text)
 {
-	const char *a = now->twin->value, *b = now->value;
-	if (count_arguments(a) != count_arguments(b))
-		return;
+	static const char *const casts[] = {"( int ) ", "( size_t ) ", "( long ) ", "( unsigned ) "};
+	for (size_t i = 0; i < ARRAY_LEN(casts); i++)
+		if (strncmp(text, casts[i], strlen(casts[i])) == 0)
+			return text + strlen(casts[i]);
+	return text;
+}
+
+/* A further call of the same function that goes on at the end of this one: f(x, n / 2), f(x + n / 2, n - n /
+ * 2). */
+static bool goes_on_in_another(const struct change *change, const struct fact *now, const char *length)
+{
+	CLEANUP(free_ptr) char *offset = xasprintf("+ %s", length), *index = xasprintf("[ %s ]", length);
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_CALL && f != now && !f->twin && strcmp(f->name, now->name) == 0 &&
+			same_function(f, now) &&
+			(text_contains(f->value, offset) || text_contains(f->value, index)))
+			return true;
+	}
+	return false;
+}
+
+/* The call stands in a new loop that ends where its argument did, and whose stride is in the length. */
+static bool is_one_of_parts(
+	const struct change *change, const struct fact *now, const char *length, const char *whole)
+{
+	const char *resolved = resolve(change, now->function, without_cast(length));
+	for (size_t i = 0; i < now->source->n_facts; i++) {
+		const struct fact *f = &now->source->facts[i];
+		const char *stride = strstr(f->step, "+= ");
+		if (f->kind == FACT_LOOP && is_added(f) && node_contains(f->node, now->node) && stride &&
+			strcmp(f->value, without_cast(whole)) == 0 && text_contains(resolved, stride + 3))
+			return true;
+	}
+	return false;
+}
+
+/* BATCH * SEQ_LEN in place of BATCH * SEQ_LEN * WIDTH, and not once for each in a new loop */
+static bool lost_factor(const struct fact *now, const char *argument, const char *before)
+{
+	size_t length = strlen(argument);
+	if (!text_has_identifier(argument) || strncmp(before, argument, length) != 0 ||
+		strncmp(before + length, " * ", 3) != 0)
+		return false;
+	for (size_t i = 0; i < now->source->n_facts; i++) {
+		const struct fact *f = &now->source->facts[i];
+		if (f->kind == FACT_LOOP && is_added(f) && node_contains(f->node, now->node))
+			return false;
+	}
+	return true;
+}
+
+void check_replaced_arguments(
+	struct change *change, const struct fact *now, const struct fact *before, const char *reason)
+{
+	const char *a = before->value, *b = now->value;
 	a += a[0] == '(';
 	b += b[0] == '(';
 	for (;;) {
@@ -117,7 +171,16 @@ void check_arguments(struct change *change, const struct fact *now, const char *
 			return;
 		/* a constant for another: clipping at 1e9 is no clipping */
 		bool other_constant = text_is_literal(old) && text_is_literal(new) && strcmp(old, new) != 0;
-		if (other_constant || is_reduction(change, now->function, new, old))
+		bool less = is_reduction(change, now->function, without_cast(new), without_cast(old)) &&
+			    spend(change, change->n_new) && !goes_on_in_another(change, now, new) &&
+			    !is_one_of_parts(change, now, new, old);
+		if (other_constant || less || lost_factor(now, new, old))
 			report(change, AUDIT_BLOCK, now, reason);
 	}
+}
+
+void check_arguments(struct change *change, const struct fact *now, const char *reason)
+{
+	if (count_arguments(now->twin->value) == count_arguments(now->value))
+		check_replaced_arguments(change, now, now->twin, reason);
 }

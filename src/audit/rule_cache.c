@@ -82,7 +82,7 @@ static bool is_training_call(const struct fact *f)
 {
 	return f->kind == FACT_CALL && !word_in(f->name, WORDS_ALLOCATE) &&
 	       (word_in(f->name, WORDS_WORK) || word_in(f->name, WORDS_UPDATE) ||
-		       word_in(f->name, WORDS_DATA));
+		       word_in(f->name, WORDS_DATA) || word_in(f->name, WORDS_RANDOM));
 }
 
 /* An identifier whose contents are read here: an argument, an array's base, an operand. */
@@ -214,14 +214,24 @@ static TSNode guarded_part(const struct fact *branch, bool *skips_rest)
 	return *skips_rest ? ts_node_parent(branch->node) : block;
 }
 
+/* for (...; i < n && !drawn; ...), while (!drawn): the loop runs once; i < kept_count alone is a bound. */
+static bool runs_once(const struct change *change, const struct keepers *k, const struct fact *loop)
+{
+	CLEANUP(free_ptr) char *plain = xasprintf("%s < %s", loop->name, loop->value);
+	return loop->kind == FACT_LOOP && is_added(loop) && strcmp(loop->condition, plain) != 0 &&
+	       mentions_keeper(change, k, loop, loop->condition);
+}
+
 static void check_branches(struct change *change, const struct keepers *k)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
-		if (f->kind != FACT_BRANCH || f->twin || !mentions_keeper(change, k, f, f->value))
+		bool branches = f->kind == FACT_BRANCH && !f->twin && mentions_keeper(change, k, f, f->value);
+		if ((!branches && !runs_once(change, k, f)) || only_logs(change, f->source, f->node))
 			continue;
 		bool skips_rest;
-		TSNode part = guarded_part(f, &skips_rest);
+		TSNode part =
+			f->kind == FACT_LOOP ? node_field(f->node, "body") : guarded_part(f, &skips_rest);
 		if (only_allocates(f->source, part))
 			continue;
 		if (depends_on_data(change, k, f->source, part, f->function))
@@ -233,6 +243,53 @@ static void check_branches(struct change *change, const struct keepers *k)
 	}
 }
 
+static bool is_plain_target(const struct fact *name)
+{
+	TSNode parent = ts_node_parent(name->node);
+	TSNode op = node_field(parent, "operator");
+	return node_is(parent, "assignment_expression") && !ts_node_is_null(op) &&
+	       name->source->text[ts_node_start_byte(op)] == '=' &&
+	       ts_node_eq(node_field(parent, "left"), name->node);
+}
+
+/* Its value is used in the function before it is set there, or to set it: it comes from an earlier call. */
+static bool is_carried_over(const struct change *change, const struct fact *at, const char *name)
+{
+	bool set = false;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (!same_function(f, at) || strcmp(f->name, name) != 0)
+			continue;
+		if (f->kind == FACT_ASSIGN && !node_is(f->node, "init_declarator") &&
+			(f->op[0] != '=' || text_contains(f->value, name)))
+			return true;
+		TSNode parent = ts_node_parent(f->node);
+		bool declares = node_is(parent, "declaration") ||
+				(node_is(parent, "init_declarator") &&
+					ts_node_eq(node_field(parent, "declarator"), f->node));
+		if (f->kind != FACT_NAME || declares)
+			continue;
+		if (!set && !is_plain_target(f))
+			return true;
+		set = true;
+	}
+	return false;
+}
+
+static bool hands_out_earlier(
+	const struct change *change, const struct keepers *k, const struct fact *f, const char *value)
+{
+	struct token t;
+	for (const char *at = value; next_token(&at, &t);) {
+		char name[80] = "";
+		memcpy(name, t.text, MIN_OF(t.length, sizeof(name) - 1));
+		if (token_is_keeper(change, k, &t) && !is_local_object(change, k, f, &t) &&
+			spend(change, change->n_new) && is_carried_over(change, f, name))
+			return true;
+	}
+	return false;
+}
+
 /* Scalars that outlive a call and end up in a result. */
 static void check_kept_results(struct change *change, const struct keepers *k)
 {
@@ -240,9 +297,14 @@ static void check_kept_results(struct change *change, const struct keepers *k)
 		const struct fact *f = change->new[i];
 		bool hands_out =
 			f->kind == FACT_EXIT || (f->kind == FACT_ASSIGN && word_in(f->name, WORDS_RESULT));
-		if (hands_out && is_added(f) && mentions_keeper(change, k, f, f->value) &&
+		if (!hands_out)
+			continue;
+		const char *value = f->value;
+		if (!mentions_keeper(change, k, f, value))
+			value = resolve(change, f->function, value);
+		if (is_added(f) && mentions_keeper(change, k, f, value) &&
 			!mentions_keeper(change, k, f, f->init))
-			report(change, AUDIT_REVIEW, f,
+			report(change, hands_out_earlier(change, k, f, value) ? AUDIT_BLOCK : AUDIT_REVIEW, f,
 				"a result is read from a variable that outlives the call");
 	}
 }

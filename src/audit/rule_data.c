@@ -58,13 +58,44 @@ static void check_seeds(struct change *change)
 	}
 }
 
+static bool is_new_array(const struct change *change, const struct fact *call, const char *name)
+{
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind == FACT_DECLARE && strcmp(f->name, name) == 0 && same_function(f, call))
+			return !f->twin && (f->flags & (DECLARE_ARRAY | DECLARE_POINTER)) &&
+			       !(f->flags & DECLARE_STATIC);
+	}
+	return false;
+}
+
+/* The same rows, written to arrays that are new in this function. */
+static bool goes_elsewhere_only(const struct change *change, const struct fact *call)
+{
+	const char *now = call->value, *before = call->twin->value;
+	struct token a, b;
+	if (!spend(change, 8 * change->n_new))
+		return false;
+	for (;;) {
+		bool more = next_token(&now, &a), had = next_token(&before, &b);
+		if (!more || !had)
+			return !more && !had;
+		char name[80] = "";
+		memcpy(name, a.text, MIN_OF(a.length, sizeof(name) - 1));
+		bool same = a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+		if (!same && !is_new_array(change, call, name))
+			return false;
+	}
+}
+
 /* load_row(corpus, step, row) became load_row(corpus, 0, row % 2): other arguments, other rows. */
 static void check_calls(struct change *change)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
 		if (f->kind != FACT_CALL || !f->twin || f->same || !word_in(f->name, WORDS_DATA) ||
-			word_in(f->name, WORDS_ALLOCATE) || word_in(f->name, WORDS_RANDOM))
+			word_in(f->name, WORDS_ALLOCATE) || word_in(f->name, WORDS_RANDOM) ||
+			goes_elsewhere_only(change, f))
 			continue;
 		check_arguments(change, f, "rows are chosen by a constant or from fewer");
 		bool modulo = text_has_token(f->value, "%") && !text_has_token(f->twin->value, "%");

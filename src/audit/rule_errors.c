@@ -15,6 +15,54 @@ static bool ends_program(const struct fact *f)
 	return f->kind == FACT_CALL && name_is_one_of(f->name, fatal, ARRAY_LEN(fatal));
 }
 
+/* malloc() of `mask = malloc(n)`: gone with the variable. */
+static bool was_made_by_gone_call(const struct change *change, const struct fact *check, const char *name)
+{
+	bool made = false;
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *f = change->old[i];
+		if (f->kind != FACT_ASSIGN || !same_function(f, check) || strcmp(f->init, name) != 0)
+			continue;
+		for (size_t k = 0; k < change->n_old; k++) {
+			const struct fact *call = change->old[k];
+			if (call->kind != FACT_CALL || call->source != f->source ||
+				!node_contains(f->node, call->node))
+				continue;
+			if (call->twin)
+				return false;
+			made = true;
+		}
+	}
+	return made;
+}
+
+/* What was checked is gone itself: the variables of the condition are named no more, nor are the calls that
+ * made them. */
+static bool checked_what_is_gone(const struct change *change, const struct fact *check)
+{
+	const struct guard *g = check->guards;
+	struct token t;
+	bool gone = false;
+	while (g && g->kind != GUARD_IF)
+		g = g->up;
+	for (const char *at = g ? g->text : ""; next_token(&at, &t);) {
+		char name[80] = "";
+		memcpy(name, t.text, MIN_OF(t.length, sizeof(name) - 1));
+		if (!text_has_identifier(name) || strcmp(name, "NULL") == 0)
+			continue;
+		if (!spend(change, change->n_new + 8 * change->n_old))
+			return false;
+		for (size_t i = 0; i < change->n_new; i++)
+			if (change->new[i]->kind == FACT_NAME && same_function(change->new[i], check) &&
+				strcmp(change->new[i]->name, name) == 0)
+				return false;
+		if (!was_made_by_gone_call(change, check, name))
+			return false;
+		gone = true;
+	}
+	return gone;
+}
+
 static void check_removed(struct change *change)
 {
 	for (size_t i = 0; i < change->n_old; i++) {
@@ -25,7 +73,7 @@ static void check_removed(struct change *change)
 				 strstr(f->name, "check_");
 		if (!f->twin && name_is_one_of(f->name, nan_tests, ARRAY_LEN(nan_tests)))
 			report(change, AUDIT_BLOCK, f, "a test for NaN is gone");
-		else if (!f->twin && (ends_program(f) || assertion))
+		else if (!f->twin && (ends_program(f) || assertion) && !checked_what_is_gone(change, f))
 			report(change, AUDIT_REVIEW, f, "an error check is gone");
 	}
 }

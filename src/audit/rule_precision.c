@@ -28,7 +28,7 @@ static const struct {
 	{"quanti", "int8"},
 };
 
-static bool menu_has(const struct change *change, const char *format)
+bool menu_has(const struct change *change, const char *format)
 {
 	for (size_t i = 0; i < change->terms->n_precision; i++)
 		if (strcasecmp(change->terms->precision[i], format) == 0)
@@ -36,7 +36,7 @@ static bool menu_has(const struct change *change, const char *format)
 	return false;
 }
 
-static const char *format_of(const char *name)
+const char *precision_format(const char *name)
 {
 	if (strcmp(name, "halfway") == 0)
 		return NULL;
@@ -57,7 +57,7 @@ static bool is_type_name(TSNode node)
 	return node_is(node, "type_identifier") || node_is(node, "primitive_type");
 }
 
-static enum audit_severity outside(const struct change *change)
+enum audit_severity outside_menu(const struct change *change)
 {
 	return change->terms->n_precision ? AUDIT_BLOCK : AUDIT_REVIEW;
 }
@@ -70,13 +70,13 @@ static void check_names(struct change *change)
 			continue;
 		if (strcmp(f->name, "half") == 0 && !is_type_name(f->node))
 			continue;
-		const char *format = format_of(f->name);
+		const char *format = precision_format(f->name);
 		if (!format || menu_has(change, format))
 			continue;
 		char reason[120];
 		snprintf(reason, sizeof(reason), "%s is new here and the precision menu does not name it",
 			format);
-		report(change, outside(change), f, reason);
+		report(change, outside_menu(change), f, reason);
 	}
 }
 
@@ -95,7 +95,7 @@ static void check_casts(struct change *change)
 			      text_has_token(f->value, "rintf") || text_has_real(f->value);
 		if (!scaled || (menu_has(change, "bf16") && text_has_token(f->value, ">>")))
 			continue;
-		report(change, outside(change), f, "a computed value is stored in a small type");
+		report(change, outside_menu(change), f, "a computed value is stored in a small type");
 	}
 }
 
@@ -109,7 +109,7 @@ static void check_bits(struct change *change)
 			     strncasecmp(f->value, "0xffff", 6) == 0 && strlen(f->value) >= 10 &&
 			     strspn(f->value + 6, "0eEcC8uUlL") == strlen(f->value + 6);
 		if (masks && is_added(f) && !menu_has(change, "bf16"))
-			report(change, outside(change), f, "the low bits of values are masked away");
+			report(change, outside_menu(change), f, "the low bits of values are masked away");
 	}
 }
 

@@ -65,6 +65,21 @@ static void check_calls_within(struct change *change)
 	}
 }
 
+static bool is_update_function(const char *function)
+{
+	const char *last = strrchr(function, '_');
+	return word_in(function, WORDS_UPDATE) || strcmp(last ? last : function, "_update") == 0 ||
+	       strncmp(function, "update_", 7) == 0;
+}
+
+static bool existed_still(const struct change *change, const char *function)
+{
+	for (size_t i = 0; i < change->n_new; i++)
+		if (change->new[i]->kind == FACT_FUNCTION && strcmp(change->new[i]->name, function) == 0)
+			return true;
+	return false;
+}
+
 /* A store through a pointer that makes state; scaling in place (*=) is an intermediate that fusing does away
  * with. */
 static bool stores_through(const struct fact *f, const char *name)
@@ -82,12 +97,28 @@ static bool writes_in_old(const struct change *change, const struct fact *parame
 	return false;
 }
 
+/* x[i] = c ? 0 : x[i] * s: the old store scaled what was there, so x[i] *= f may say the same. */
+static bool scaled_in_old(const struct change *change, const struct fact *parameter)
+{
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *f = change->old[i];
+		if (stores_through(f, parameter->name) && same_function(f, parameter) &&
+			(strcmp(f->op, "=") != 0 || !text_contains(f->value, f->init) ||
+				!text_has_token(f->value, "*")))
+			return false;
+	}
+	return true;
+}
+
 static bool may_write_in_new(const struct change *change, const struct fact *parameter)
 {
+	bool scaling_counts = scaled_in_old(change, parameter);
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
 		bool passes = f->kind == FACT_CALL && text_contains(f->value, parameter->name);
-		if ((passes || stores_through(f, parameter->name)) && same_function(f, parameter))
+		bool scales = scaling_counts && f->kind == FACT_ASSIGN && strcmp(f->op, "*=") == 0 &&
+			      strcmp(f->name, parameter->name) == 0;
+		if ((passes || scales || stores_through(f, parameter->name)) && same_function(f, parameter))
 			return true;
 	}
 	return false;
@@ -134,12 +165,74 @@ static void check_outputs(struct change *change)
 	}
 }
 
+static size_t count_elements(struct fact **facts, size_t n, const struct fact *like, bool anywhere)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		count += facts[i]->kind == FACT_NAME && strcmp(facts[i]->name, like->name) == 0 &&
+			 (anywhere || same_function(facts[i], like));
+	return count;
+}
+
+/* params of model->params[i], an array that is not the function's own */
+static bool is_array_read(const struct change *change, const struct fact *f)
+{
+	TSNode node = f->node;
+	if (node_is(node, "field_identifier"))
+		node = ts_node_parent(node);
+	TSNode parent = ts_node_parent(node);
+	if (f->kind != FACT_NAME || !node_is(parent, "subscript_expression") ||
+		!ts_node_eq(node_field(parent, "argument"), node))
+		return false;
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *d = change->old[i];
+		if (d->kind == FACT_DECLARE && strcmp(d->name, f->name) == 0 && same_function(d, f) &&
+			!(d->flags & DECLARE_PARAMETER))
+			return false;
+	}
+	return true;
+}
+
+static bool has_new_call(const struct change *change, const struct fact *in)
+{
+	for (size_t i = 0; i < change->n_new; i++)
+		if (change->new[i]->kind == FACT_CALL && !change->new[i]->twin &&
+			same_function(change->new[i], in) && !word_in(change->new[i]->name, WORDS_LOG))
+			return true;
+	return false;
+}
+
+/* An array that the update was computed from is not looked at any more. */
+static void check_inputs(struct change *change)
+{
+	for (size_t i = 0; i < change->n_old; i++) {
+		const struct fact *f = change->old[i];
+		if (f->kind != FACT_NAME || f->twin || !is_update_function(f->function) ||
+			!existed_still(change, f->function) ||
+			!spend(change, 2 * (change->n_old + change->n_new)) || !is_array_read(change, f))
+			continue;
+		bool moved = count_elements(change->new, change->n_new, f, true) >=
+			     count_elements(change->old, change->n_old, f, true);
+		if (!moved && !has_new_call(change, f) &&
+			count_elements(change->new, change->n_new, f, false) == 0)
+			report(change, AUDIT_BLOCK, f,
+				"part of what the update is made from is no longer read");
+	}
+}
+
+/* #define BALANCE 0.01f: a factor of the training, whatever it is called. */
+static bool is_real_macro(const struct fact *f)
+{
+	return f->kind == FACT_DEFINE && text_is_literal(f->value) && text_has_real(f->twin->value) &&
+	       !word_in(f->name, WORDS_LOG) && !word_in(f->name, WORDS_TILE);
+}
+
 static void check_hyper_parameters(struct change *change)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
 		if ((f->kind != FACT_ASSIGN && f->kind != FACT_DEFINE) || !f->twin || f->same ||
-			!word_in(f->name, WORDS_HYPER))
+			!(word_in(f->name, WORDS_HYPER) || is_real_macro(f)))
 			continue;
 		double before = text_number(f->twin->value), now = text_number(f->value);
 		if (!isnan(now) && (isnan(before) || now != before))
@@ -173,12 +266,25 @@ static void check_family(struct change *change)
 	}
 }
 
+/* comm_sum(&comm, model->grads, n): whatever the function is called, it works on what the update is made of.
+ */
+static bool is_given_gradients(const struct fact *call)
+{
+	static const char *const names[] = {"grad", "grads", "gradient", "gradients"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (text_has_token(call->twin->value, names[i]) && text_has_token(call->value, names[i]))
+			return true;
+	return false;
+}
+
 static void check_call_constants(struct change *change)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
-		if (f->kind == FACT_CALL && f->twin && !f->same && word_in(f->name, WORDS_UPDATE) &&
-			!word_in(f->name, WORDS_REPORT))
+		if (f->kind == FACT_CALL && f->twin && !f->same &&
+			(word_in(f->name, WORDS_UPDATE) || is_given_gradients(f)) &&
+			!word_in(f->name, WORDS_REPORT) && !word_in(f->name, WORDS_ALLOCATE) &&
+			!word_in(f->name, WORDS_LOG))
 			check_arguments(
 				change, f, "an optimizer function is given a constant or a smaller size");
 	}
@@ -187,12 +293,16 @@ static void check_call_constants(struct change *change)
 void rule_update(struct change *change)
 {
 	check_placement(change, WORDS_UPDATE, WORDS_REPORT, "optimizer, gradient or auxiliary work");
+	check_update_order(change);
+	check_handed_work(change);
+	check_collectives(change);
 	check_step_conditions(change);
 	check_assignments(change);
 	check_calls_within(change);
 	check_lost_names(change, WORDS_HYPER, "a coefficient of the update or the loss is no longer used");
 	check_outputs(change);
 	check_stores(change);
+	check_inputs(change);
 	check_hyper_parameters(change);
 	check_family(change);
 	check_call_constants(change);

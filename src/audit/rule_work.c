@@ -67,10 +67,26 @@ static bool is_inner_counter(const struct fact *loop, const char *name)
 	return false;
 }
 
+/* Python: x[i : i + stride] */
+static bool steps_by_slices(const struct fact *loop, TSNode body)
+{
+	const struct source *s = loop->source;
+	const char *stride = strstr(loop->step, "+= ");
+	for (size_t i = 0; i < s->n_facts && stride; i++) {
+		const struct fact *f = &s->facts[i];
+		if (f->kind == FACT_BINARY && f->op[0] == '+' && node_contains(body, f->node) &&
+			strcmp(f->init, loop->name) == 0 && strcmp(f->value, stride + 3) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool loop_steps_on(const struct fact *loop)
 {
 	const struct source *s = loop->source;
 	TSNode body = node_field(loop->node, "body");
+	if (s->language == LANGUAGE_PYTHON)
+		return steps_by_slices(loop, ts_node_is_null(body) ? ts_node_parent(loop->node) : body);
 	for (size_t i = 0; i < s->n_facts; i++) {
 		const struct fact *f = &s->facts[i];
 		if (ts_node_is_null(body) || !node_contains(body, f->node))
@@ -143,8 +159,18 @@ static const struct fact *enclosing_loop(const struct fact *loop, const char *na
 	return NULL;
 }
 
+/* while (n) and while (n != 0) */
+static bool says_not_zero(const char *condition, const char *plain)
+{
+	CLEANUP(free_ptr)
+	char *unequal = xasprintf("( %s != 0 )", plain), *more = xasprintf("( %s > 0 )", plain);
+	return strcmp(condition, unequal) == 0 || strcmp(condition, more) == 0;
+}
+
 static void check_bound(struct change *change, const struct fact *now, const struct fact *old)
 {
+	if (says_not_zero(now->condition, old->value) || says_not_zero(old->condition, now->value))
+		return;
 	if (strcmp(now->value, old->value) == 0 ||
 		!is_reduction(change, now->function, now->value, old->value))
 		return;
@@ -281,6 +307,7 @@ static void check_loop(struct change *change, const struct fact *now, const stru
 		same_range && within == now ? COVERAGE_UNKNOWN : loop_coverage(change, within, old);
 	if (coverage != COVERAGE_ALL || !bounds_counter_only(now))
 		check_condition(change, now, old);
+	check_further(change, now, old, coverage);
 	if (coverage == COVERAGE_ALL)
 		return;
 	if (coverage == COVERAGE_PART_OF_BLOCKS && !body_is_vectorised(change, within)) {
@@ -354,7 +381,12 @@ static void check_loops(struct change *change)
 
 static bool is_size_name(const char *name)
 {
-	return word_in(name, WORDS_SIZE) || (strlen(name) <= 2 && name[0] >= 'A' && name[0] <= 'Z');
+	static const char *const counts[] = {"BATCHES", "batches", "ROUNDS", "rounds", "REPEATS", "repeats",
+		"PASSES", "passes", "ITERS", "iters"};
+	const char *last = strrchr(name, '_');
+	return word_in(name, WORDS_SIZE) ||
+	       name_is_one_of(last ? last + 1 : name, counts, ARRAY_LEN(counts)) ||
+	       (strlen(name) <= 2 && name[0] >= 'A' && name[0] <= 'Z');
 }
 
 static bool sets_size(const struct fact *f)
@@ -395,12 +427,19 @@ static void check_sizes(struct change *change)
 	}
 }
 
+static bool is_evaluation(const char *name)
+{
+	return strncmp(name, "eval", 4) == 0 || strstr(name, "_eval") || strncmp(name, "valid", 5) == 0 ||
+	       strstr(name, "_valid");
+}
+
 static void check_call_sizes(struct change *change)
 {
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
 		if (f->kind == FACT_CALL && f->twin && !f->same && existed(change, FACT_CALL, f->name) &&
-			(word_in(f->name, WORDS_WORK) || word_in(f->name, WORDS_DATA)) &&
+			(word_in(f->name, WORDS_WORK) || word_in(f->name, WORDS_DATA) ||
+				is_evaluation(f->name)) &&
 			!word_in(f->name, WORDS_ALLOCATE))
 			check_arguments(change, f, "a call is given a smaller size or a constant");
 	}
@@ -414,6 +453,7 @@ void rule_work(struct change *change)
 	check_whole_parts(change);
 	check_counters(change);
 	check_accumulation(change);
+	check_position_masks(change);
 	check_exits(change);
 	check_sizes(change);
 	check_call_sizes(change);

@@ -77,17 +77,13 @@ static bool read_stride(struct evaluation *e, const struct fact *loop, long *ret
 	return false;
 }
 
-static const char *plain_comparison(const struct fact *loop, struct strbuf *condition)
+static const char *plain_comparison(const struct fact *loop)
 {
 	static const char *const ops[] = {"<", "<=", ">", ">=", "!="};
-	TSNode node = node_field(loop->node, "condition");
-	if (ts_node_is_null(node))
-		return NULL;
-	node_text(loop->source, node, condition);
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
 		CLEANUP(strbuf_release) struct strbuf plain = STRBUF_INIT;
 		strbuf_addf(&plain, "%s %s %s", loop->name, ops[i], loop->value);
-		if (strcmp(plain.buf, condition->buf) == 0)
+		if (strcmp(plain.buf, loop->condition) == 0)
 			return ops[i];
 	}
 	return NULL;
@@ -96,13 +92,10 @@ static const char *plain_comparison(const struct fact *loop, struct strbuf *cond
 /* for (i = n; i-- > 0;) */
 static bool counts_down_in_condition(const struct fact *loop)
 {
-	CLEANUP(strbuf_release) struct strbuf condition = STRBUF_INIT;
 	size_t length = strlen(loop->name);
-	if (loop->step[0])
-		return false;
-	node_text(loop->source, node_field(loop->node, "condition"), &condition);
-	return strncmp(condition.buf, loop->name, length) == 0 &&
-	       (strcmp(condition.buf + length, " --") == 0 || strcmp(condition.buf + length, " -- > 0") == 0);
+	const char *rest = loop->condition + length;
+	return !loop->step[0] && strncmp(loop->condition, loop->name, length) == 0 &&
+	       (strcmp(rest, " --") == 0 || strcmp(rest, " -- > 0") == 0);
 }
 
 bool turns_begin(struct evaluation *e, const struct fact *loop, struct turns *ret_turns)
@@ -114,9 +107,8 @@ bool turns_begin(struct evaluation *e, const struct fact *loop, struct turns *re
 		*ret_turns = (struct turns){.at = first - 1, .stride = -1, .op = ">="};
 		return true;
 	}
-	CLEANUP(strbuf_release) struct strbuf condition = STRBUF_INIT;
 	struct place place = place_of(loop, loop->node);
-	struct turns t = {.op = plain_comparison(loop, &condition)};
+	struct turns t = {.op = plain_comparison(loop)};
 	if (!loop->init[0] || !evaluate(e, loop->init, place, &t.at) || !read_stride(e, loop, &t.stride) ||
 		t.stride == 0)
 		return false;
@@ -135,10 +127,8 @@ bool turns_go_on(struct evaluation *e, const struct fact *loop, struct turns *t)
 		       : t->op[0] == '>' ? (equal ? t->at >= t->end : t->at > t->end)
 					 : t->at != t->end;
 	}
-	CLEANUP(strbuf_release) struct strbuf condition = STRBUF_INIT;
-	node_text(loop->source, node_field(loop->node, "condition"), &condition);
-	t->failed |= ++t->evaluated > CONDITIONS_CAP || condition.len == 0 ||
-		     !evaluate(e, condition.buf, place_of(loop, loop->node), &value);
+	t->failed |= ++t->evaluated > CONDITIONS_CAP || !loop->condition[0] ||
+		     !evaluate(e, loop->condition, place_of(loop, loop->node), &value);
 	return !t->failed && value;
 }
 
@@ -146,13 +136,11 @@ bool turns_go_on(struct evaluation *e, const struct fact *loop, struct turns *t)
 
 void evaluation_touch(struct evaluation *e, const struct fact *loop)
 {
-	CLEANUP(strbuf_release) struct strbuf condition = STRBUF_INIT;
 	struct turns t;
 	long value;
 	(void)turns_begin(e, loop, &t); /* what cannot be told shows when the loop is counted out */
-	node_text(loop->source, node_field(loop->node, "condition"), &condition);
 	e->bound[e->n_bound++] = (struct bound_name){loop->name, 1};
-	(void)evaluate(e, condition.buf, place_of(loop, loop->node), &value);
+	(void)evaluate(e, loop->condition, place_of(loop, loop->node), &value);
 	e->n_bound--;
 }
 

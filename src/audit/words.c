@@ -13,7 +13,8 @@ static const char *const vocabulary[WORDS_COUNT] = {
 		"backward bwd "
 		"allreduce reduce reducescatter scatter grad grads gradient gradients scheduler momentum swa "
 		"aux "
-		"auxiliary balance regularize regularizer dropout scaler unscale synchronize_gradients ",
+		"averages polyak auxiliary balance regularize regularizer dropout scaler unscale "
+		"synchronize_gradients ",
 	[WORDS_WORK] = " forward fwd backward bwd loss attention attn layer layers mlp moe expert experts "
 		       "logits softmax "
 		       "model crossentropy entropy embed embedding train matmul gemm head router ",

@@ -29,6 +29,33 @@ struct child {
 	size_t sent;               /* bytes of its input */
 };
 
+bool is_helper_variable(const char *variable)
+{
+	static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME",
+		"LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "LD_LIBRARY_PATH", "LD_PRELOAD"};
+	size_t length = strcspn(variable, "=");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == length && strncmp(variable, names[i], length) == 0)
+			return true;
+	return false;
+}
+
+/* By malloc; the strings are the environment's own. */
+static const char **helper_environment(void)
+{
+	size_t n = 0, room = 0;
+	const char **env = NULL;
+	grow_array(&env, &room, 1, sizeof(*env));
+	for (char **variable = environ; *variable; variable++) {
+		if (!is_helper_variable(*variable))
+			continue;
+		grow_array(&env, &room, n + 2, sizeof(*env));
+		env[n++] = *variable;
+	}
+	env[n] = NULL;
+	return env;
+}
+
 static void child_close(struct child *c)
 {
 	close_fd(&c->input);
@@ -59,7 +86,8 @@ static int spawn_with_pipes(
 	posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, split_errors ? errs[1] : out[1], STDERR_FILENO);
-	char *const *env = run->env ? (char *const *)run->env : environ;
+	CLEANUP(free_ptr) const char **own_env = run->env ? NULL : helper_environment();
+	char *const *env = (char *const *)(run->env ? run->env : own_env);
 	int code = posix_spawnp(&c->pid, run->argv[0], &actions, &attributes, (char *const *)run->argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
@@ -241,23 +269,26 @@ enum err_code process_run(const struct process_run *run, struct strbuf *ret_outp
 	return code;
 }
 
-/* The environment without what makes git act on another repository, as a git hook or `git rebase --exec` has
- * it (git rev-parse --local-env-vars), and with messages in English and no question at the terminal. */
+/* git's own settings and the user's identity; nothing that points it at another repository, as a git hook or
+ * `git rebase --exec` has it (git rev-parse --local-env-vars). */
+static bool is_git_variable(const char *variable)
+{
+	static const char *const kept[] = {"GIT_AUTHOR_", "GIT_COMMITTER_",
+		"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
+		"GIT_CEILING_DIRECTORIES=", "GIT_DISCOVERY_ACROSS_FILESYSTEM=", "GIT_EXEC_PATH=", "EMAIL="};
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+			return true;
+	return is_helper_variable(variable) && strncmp(variable, "LC_ALL=", 7) != 0;
+}
+
+/* With messages in English and no question at the terminal. */
 static const char **git_environment(void)
 {
-	static const char *const dropped[] = {
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_CONFIG=", "GIT_CONFIG_PARAMETERS=",
-		"GIT_CONFIG_COUNT=", "GIT_OBJECT_DIRECTORY=", "GIT_DIR=", "GIT_WORK_TREE=",
-		"GIT_IMPLICIT_WORK_TREE=", "GIT_GRAFT_FILE=", "GIT_INDEX_FILE=", "GIT_NO_REPLACE_OBJECTS=",
-		"GIT_REPLACE_REF_BASE=", "GIT_PREFIX=", "GIT_INTERNAL_SUPER_PREFIX=", "GIT_SHALLOW_FILE=",
-		"GIT_COMMON_DIR=", "GIT_EXTERNAL_DIFF=", "GIT_TERMINAL_PROMPT=", "LC_ALL="};
 	size_t n = 0, room = 0;
 	const char **env = NULL;
 	for (char **variable = environ; *variable; variable++) {
-		bool keep = true;
-		for (size_t i = 0; i < ARRAY_LEN(dropped) && keep; i++)
-			keep = strncmp(*variable, dropped[i], strlen(dropped[i])) != 0;
-		if (!keep)
+		if (!is_git_variable(*variable))
 			continue;
 		grow_array(&env, &room, n + 1, sizeof(*env));
 		env[n++] = *variable;

@@ -11,13 +11,18 @@ struct strbuf;
 
 struct process_run {
 	const char *const *argv; /* NULL-terminated; found on PATH */
-	const char *const *env;  /* NULL-terminated "NAME=value"; NULL = inherit */
-	const char *dir;         /* working directory; NULL = inherit */
-	const char *input;       /* bytes for standard input; NULL = /dev/null */
+	const char *const
+		*env;      /* NULL-terminated "NAME=value"; NULL = what is_helper_variable() lets through */
+	const char *dir;   /* working directory; NULL = inherit */
+	const char *input; /* bytes for standard input; NULL = /dev/null */
 	size_t input_length;
 	size_t output_cap_bytes; /* 0 = FILE_CAP_DEFAULT; more output is ERR_LIMIT */
 	double timeout_s;        /* 0 = 60 */
 };
+
+/* Helper programs get no more of our environment than programs need in order to run (PATH, HOME, the locale,
+ * the loader's paths): anything else may be a secret. True for such a "NAME=value". */
+bool is_helper_variable(const char *variable);
 
 /* Ends when the program does, and kills what it left running in its process group. OK also when the program
  * fails: look at *ret_status (exit code, or 128 + signal). stderr goes to *ret_errors where given, else into
@@ -30,7 +35,8 @@ enum err_code process_run(const struct process_run *run, struct strbuf *ret_outp
  * own message when it exits non-zero. The argument list ends with NULL. ret_output may be NULL. */
 enum err_code git_run(const char *dir, struct strbuf *ret_output, struct err *reterr, ...) MUST_CHECK;
 /* With the whole command line (argv[0] is "git") and environment in the caller's hand. env NULL, as in
- * git_run(): inherit, less the variables that point git at another repository. */
+ * git_run(): what helpers get, and git's own settings and identity, less the variables that point git at
+ * another repository. */
 enum err_code git_run_argv(const char *dir, const char *const *argv, const char *const *env,
 	const char *input, size_t input_length, struct strbuf *ret_output, struct err *reterr) MUST_CHECK;
 

@@ -8,8 +8,9 @@
  *     campaign_close(&c);
  *
  * Opening for writing reconciles receipts and ledger: an execution whose receipt was written counts once, one
- * that has none is recorded as interrupted with the cost it had. After every ledger entry call
- * campaign_refresh(); pointers into the old state are then dangling.
+ * that has none is recorded as interrupted with the cost it had. Where the campaign's key is here, its ledger
+ * is checked entry by entry: one that was changed makes reading fail, and is what `unreadable` says when
+ * writing. After every ledger entry call campaign_refresh(); pointers into the old state are then dangling.
  */
 #ifndef INFRARSI_CAMPAIGN_CAMPAIGN_H
 #define INFRARSI_CAMPAIGN_CAMPAIGN_H
@@ -59,6 +60,10 @@ struct campaign_options {
 	enum sandbox_mode sandbox;
 	const struct runner
 		*runner; /* NULL = jobs are processes; else this one, borrowed (tests, simulation) */
+	/* Called on what the search knows each time the state was loaded: may add priors, the device's
+	 * capacity, what is legal. NULL = nothing to add. */
+	void (*inform)(void *context, struct search_input *in);
+	void *inform_context;
 };
 
 struct campaign {
@@ -73,8 +78,9 @@ struct campaign {
 	struct snapshot snapshot;
 	struct state state;
 	bool has_state;
-	/* Why the ledger cannot be read with this task (a knob that it names is gone, ...); code OK = it can.
-	 * The state is then that of no campaign: all that is possible is to begin a new one. */
+	/* Why the ledger cannot be read with this task (a knob that it names is gone, an entry was changed,
+	 * ...); code OK = it can. The state is then that of no campaign: all that is possible is to begin a
+	 * new one. */
 	struct err unreadable;
 	/* Patch levers whose diff is in none of the task's folders any more: not proposed again. Set by
 	 * patches_gather(). */
@@ -96,9 +102,15 @@ enum err_code campaign_check_lock(const struct campaign *c, struct err *reterr) 
 /* The same, and also when the campaign began under another contract. ERR_STATE when its signing keys are
  * gone, and what campaign.unreadable says. */
 enum err_code campaign_check_contract(const struct campaign *c, struct err *reterr) MUST_CHECK;
-/* Appends an entry; the body is consumed (free). */
+/* ERR_CONTRACT when a receipt that the ledger names is missing, was changed, or is another one: by name. Part
+ * of campaign_check_contract(). */
+enum err_code campaign_check_records(const struct campaign *c, struct err *reterr) MUST_CHECK;
+/* Appends an entry; the body is consumed (free). Refuses where the records cannot be trusted: the campaign's
+ * keys are gone, or its ledger was changed. */
 enum err_code campaign_append(struct campaign *c, enum entry_kind kind, int trial, const char *signature,
 	char *body_take, int64_t *ret_id, struct err *reterr) MUST_CHECK;
+/* The log format that stands in for a hook (`stack: log:<format>`); NULL = the job reports by itself. */
+const char *campaign_log_format(const struct campaign *c);
 bool campaign_stop_wanted(const struct campaign *c);
 void campaign_report_progress(struct campaign *c, struct progress *p);
 /* <dir>/<sub>/NNNN.<ext>, absolute; in c->arena. */

@@ -37,9 +37,16 @@ static const char **environment(const struct check *check, struct arena *arena, 
 	while (check->p->job_env[n])
 		n++;
 	const char **env = arena_array(arena, n + 3, sizeof(char *));
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(check->p->job_env[i], "INFRARSI_EVENT_PATH=", 20) != 0)
-			env[kept++] = check->p->job_env[i];
+	for (size_t i = 0; i < n; i++) {
+		const char *item = check->p->job_env[i], *value = strchr(item, '=') + 1;
+		if (strncmp(item, "INFRARSI_EVENT_PATH=", 20) == 0)
+			continue;
+		/* The run's own home may hold what the run left there for this command. */
+		bool is_scratch = check->p->scratch && strcmp(value, check->p->scratch) == 0;
+		env[kept++] = is_scratch
+				      ? arena_printf(arena, "%.*s%s/home", (int)(value - item), item, control)
+				      : item;
+	}
 	env[kept++] = arena_printf(arena, "INFRARSI_EVENT_PATH=%s/events", control);
 	env[kept++] = arena_printf(arena, "INFRARSI_RUN_DIR=%s", check->request->run_dir);
 	return env;
@@ -61,10 +68,13 @@ static enum err_code run_command(struct check *check, struct err *reterr)
 		.log_path = check->log,
 		.network = check->c->task.launch.network,
 		.sandbox = check->c->options.sandbox,
+		.read_only = check->p->frozen,
 		.hidden = check->p->hidden,
+		.shown = check->p->shown,
 		.limits = {.wall_s = check->c->task.launch.timeout_s},
 	};
-	enum err_code code = make_dirs(control, 0700, reterr);
+	const char *scratch = arena_printf(&arena, "%s/home", control);
+	enum err_code code = make_dirs(check->p->scratch ? scratch : control, 0700, reterr);
 	if (code == OK)
 		code = runner_run(&check->c->runner, &request, NULL, NULL, &check->outcome, reterr);
 	arena_release(&arena);

@@ -22,18 +22,44 @@ static int valid_references(const struct state *s)
 	return n;
 }
 
+static const char *hook_hint(const struct campaign *c, const struct execution *run)
+{
+	if (run->failure == FAILURE_NONE && run->updates_seen == 0)
+		return "the job ended well but reported no update: let it call the hook (README, \"On your "
+		       "job\")";
+	if (run->failure == FAILURE_NONE && run->updates_seen < c->task.contract.updates)
+		return "hand {updates} to the job, or set contract.updates to what it runs";
+	return "make the job run as infrarsi.yaml says";
+}
+
+/* The same for a job that is read by its output. */
+static const char *log_hint(struct campaign *c, const struct execution *run)
+{
+	const char *format = campaign_log_format(c);
+	if (run->failure == FAILURE_NONE && run->updates_seen == 0)
+		return arena_printf(&c->arena,
+			"no line of its output was read as a step of the format %s; see what is understood "
+			"with  "
+			"infrarsi logs %s/%s",
+			format, c->dir, run->log_path);
+	if (run->failure == FAILURE_NONE && run->updates_seen < c->task.contract.updates)
+		return "let the job print every update (log interval 1) and run {updates} of them";
+	if (run->verdict.primary == ITEM_SAME_WORKLOAD)
+		return "let the job print its tokens (docs/logs.md, \"As a job's only report\"), leave out "
+		       "contract.seq_len where the log does not say it, or use the hook";
+	if (run->verdict.primary < 0)
+		return "let the job flush each line (PYTHONUNBUFFERED=1), so that updates arrive when they "
+		       "are done";
+	return "make the job run as infrarsi.yaml says";
+}
+
 static enum err_code reference_failed(struct campaign *c, const struct execution *run, struct err *reterr)
 {
 	const struct verdict *v = &run->verdict;
 	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
 	const char *reason = v->primary >= 0 ? v->items[v->primary].reason
-					     : "the job reported fewer updates than the window needs";
-	const char *hint = "make the job run as infrarsi.yaml says";
-	if (run->failure == FAILURE_NONE && run->updates_seen == 0)
-		hint = "the job ended well but reported no update: let it call the hook (README, \"On your "
-		       "job\")";
-	else if (run->failure == FAILURE_NONE && run->updates_seen < c->task.contract.updates)
-		hint = "hand {updates} to the job, or set contract.updates to what it runs";
+					     : "the updates of the window did not arrive one by one";
+	const char *hint = campaign_log_format(c) ? log_hint(c, run) : hook_hint(c, run);
 	return err_set(reterr, ERR_FAILED,
 		"the reference itself does not pass: %s (%s)%s%s\n"
 		"log: %s/%s\n"

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "campaign/stages.h"
 #include "patch/patch.h"
+#include "runner/hook_guard.h"
 
 static enum err_code read_from_snapshot(
 	void *context, const char *path, struct strbuf *ret_text, struct err *reterr)
@@ -134,12 +135,26 @@ static void blocking_reason(const struct audit_report *report, struct strbuf *te
 		}
 }
 
+/* NULL = it touches no file that would be taken for the hook (the build looks again: hook_guard.h). */
+static const char *hook_path_of(const struct patch *patch)
+{
+	for (size_t i = 0; i < patch->n_files; i++)
+		if (is_hook_path(patch->files[i]))
+			return patch->files[i];
+	return NULL;
+}
+
 static enum err_code take_patch(
 	struct campaign *c, const struct patch_pool *pool, size_t index, struct err *reterr)
 {
 	const struct patch *patch = &pool->patches[index];
 	if (is_known(&c->state, patch->digest))
 		return OK;
+	const char *hook = hook_path_of(patch);
+	if (hook) {
+		CLEANUP(free_ptr) char *reason = xasprintf("%s would be taken for infrarsi's own hook", hook);
+		return refuse(c, patch->name, patch->digest, "hook", reason, reterr);
+	}
 	const struct string_list *menu = &c->task.contract.precision;
 	struct audit_terms terms = {.precision = menu->items, .n_precision = menu->count};
 	struct audit_report report = {0};

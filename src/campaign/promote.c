@@ -138,6 +138,8 @@ static enum err_code conclude(struct campaign *c, const struct promotion_step *s
 	json_t *body = json_object();
 	json_object_set_new(body, "what", json_string("promotion_over"));
 	json_object_set_new(body, "delivered_finalist", json_integer(step->delivered_finalist));
+	if (c->state.has_standing && !step->delivered_finalist)
+		json_object_set_new(body, "standing_trial", json_integer(c->state.standing.trial));
 	return campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr);
 }
 

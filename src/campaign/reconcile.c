@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "campaign/host.h"
+#include "campaign/row_journal.h"
 #include "campaign/trial_int.h"
 
 struct open_execution {
@@ -50,17 +52,17 @@ static double modified_s(const char *path)
 	return stat(path, &st) == 0 ? (double)st.st_mtim.tv_sec + 1e-9 * (double)st.st_mtim.tv_nsec : NAN;
 }
 
-/* How long an execution ran whose harness died: from its specification to the last thing it wrote. File
- * times, not the monotonic clock, for that may have started anew with the machine; a cost, never a
- * measurement. */
+/* How long an execution ran whose harness died: from the start of its supervisor, whose log is empty unless
+ * it failed, to the last thing it wrote. File times, not the monotonic clock, for that may have started anew
+ * with the machine; a cost, never a measurement. */
 static double lost_seconds(const struct campaign *c, int64_t seq)
 {
 	static const char *const traces[] = {
 		"control/%04lld/journal.jsonl", "control/%04lld/outcome.json", "logs/%04lld.log"};
 	char relative[64];
-	snprintf(relative, sizeof(relative), "control/%04lld/spec.json", (long long)seq);
-	CLEANUP(free_ptr) char *spec = xasprintf("%s/%s", c->dir, relative);
-	double begun = modified_s(spec), last = begun;
+	snprintf(relative, sizeof(relative), "control/%04lld/supervisor.log", (long long)seq);
+	CLEANUP(free_ptr) char *begin = xasprintf("%s/%s", c->dir, relative);
+	double begun = modified_s(begin), last = begun;
 	for (size_t i = 0; i < ARRAY_LEN(traces); i++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -73,7 +75,7 @@ static double lost_seconds(const struct campaign *c, int64_t seq)
 }
 
 static enum err_code adopt_receipt(struct campaign *c, const char *relative, struct receipt *r,
-	const json_t *started, struct err *reterr)
+	const json_t *started, const struct row_journal *row, struct err *reterr)
 {
 	struct reference_set refs = {0};
 	struct verdict verdict;
@@ -84,11 +86,14 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 		verify_receipt(r, refs.n ? refs.valid : &self, refs.n ? refs.n : 1, NULL, &verdict, reterr);
 	reference_set_release(&refs);
 	TRY(code);
+	verdict_add_review(&verdict, row->review);
 	receipt_window(r, &stats);
 	char log[64];
 	snprintf(log, sizeof(log), "logs/%04lld.log", (long long)r->seq);
 	struct execution_record record = {.receipt = r,
-		.eval_value = NAN,
+		.build_s = row->build_s,
+		.checks_s = row->checks_s,
+		.eval_value = row->eval_value,
 		.verdict = &verdict,
 		.receipt_path = relative,
 		.log_path = log,
@@ -107,21 +112,26 @@ static enum err_code close_started(struct campaign *c, const struct open_executi
 	int64_t seq = json_integer_of(started, "seq");
 	CLEANUP(free_ptr) char *relative = xasprintf("receipts/%04lld.json", (long long)seq);
 	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, relative);
+	CLEANUP(free_ptr) char *control = xasprintf("%s/control/%04lld", c->dir, (long long)seq);
 	struct receipt receipt;
 	enum seal_state seal;
 	struct err ignored = ERR_INIT;
+	struct row_journal row;
+	row_journal_read(control, seq, json_text_of(started, "nonce"), &row);
 	if (receipt_read(path, &c->keys, &receipt, &seal, &ignored) == OK) {
 		/* The job knows its nonce; it does not know the campaign's key. */
 		bool is_ours = seal == SEAL_HMAC_AND_ED25519 &&
 			       strcmp(receipt.campaign, c->state.campaign_id) == 0 && receipt.seq == seq &&
 			       strcmp(receipt.nonce, json_text_of(started, "nonce")) == 0;
-		enum err_code code = is_ours ? adopt_receipt(c, relative, &receipt, started, reterr) : OK;
+		enum err_code code =
+			is_ours ? adopt_receipt(c, relative, &receipt, started, &row, reterr) : OK;
 		receipt_release(&receipt);
 		if (is_ours)
 			return code;
 	}
 	double devices = (double)c->task.launch.nodes * c->task.launch.devices_per_node;
 	json_object_set_new(started, "device_s", json_from_number(lost_seconds(c, seq) * devices));
+	json_object_set_new(started, "build_s", json_real(row.build_s));
 	json_object_set_new(started, "reason", json_string("infrarsi ended before the execution did"));
 	return campaign_append(c, ENTRY_INTERRUPTED, open->trial, open->signature,
 		json_dump_take(json_incref(started)), NULL, reterr);

@@ -212,6 +212,8 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 static enum err_code check_ready(
 	const struct campaign *c, const struct run_options *options, struct err *reterr)
 {
+	if (c->unreadable.code != OK)
+		return campaign_check_contract(c, reterr);
 	if (!c->state.has_campaign || !c->state.has_noise)
 		return err_set(
 			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");

@@ -38,7 +38,7 @@ struct run_options {
 	bool accept_noise;
 };
 /* Search, then promotion. OK when a candidate was delivered; ERR_FAILED is never used for "nothing promoted":
- * look at c->state.delivered_finalist. ERR_INTERRUPTED when stopped by the user. */
+ * look at state_delivered(). ERR_INTERRUPTED when stopped by the user. */
 /* Reads the patch folders that the task names, audits what is new, and records proposals and refusals. Part
  * of search_run(). */
 enum err_code patches_gather(struct campaign *c, struct err *reterr) MUST_CHECK;

@@ -13,6 +13,9 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "campaign/checks.h"
+#include "campaign/frozen.h"
+#include "campaign/host.h"
+#include "campaign/row_journal.h"
 #include "campaign/trial_int.h"
 
 /* Limits that the task does not state. */
@@ -97,7 +100,11 @@ static enum err_code build(struct campaign *c, const struct preparation *p, stru
 		.sandbox = c->options.sandbox,
 		.link_in = p->inputs,
 		.hidden = p->hidden,
+		.shown = p->shown,
+		.hook_dir = c->options.hook_dir,
 	};
+	if (p->scratch)
+		TRY(make_dirs(p->scratch, 0700, reterr));
 	return workspace_build(&c->runner, &request, on_progress, running, ret_build, reterr);
 }
 
@@ -111,17 +118,19 @@ static enum err_code launch(struct campaign *c, const struct preparation *p, con
 		.env = p->job_env,
 		.control_dir = p->control_dir,
 		.log_path = p->log_path,
+		.log_format = campaign_log_format(c),
 		.network = c->task.launch.network,
 		.sandbox = c->options.sandbox,
 		.read_only = p->frozen,
 		.hidden = p->hidden,
+		.shown = p->shown,
 		.limits = {.wall_s = c->task.launch.timeout_s,
 			.startup_s = c->task.launch.startup_timeout_s,
 			.stall_s = stall_limit_s(c),
 			.stall_after_update = contract->warmup,
 			.expected_updates = contract->updates},
 	};
-	TRY(make_dirs(p->control_dir, 0700, reterr));
+	TRY(make_dirs(p->scratch ? p->scratch : p->control_dir, 0700, reterr));
 	return runner_run(&c->runner, &request, on_progress, running, ret_outcome, reterr);
 }
 
@@ -132,11 +141,9 @@ struct attempt {
 	struct receipt *receipt;
 	struct running *running;
 	bool stopped;
-	bool sealed;       /* the receipt exists: from here on the execution counts */
-	double eval_value; /* NAN = no evaluation */
-	double checks_s;   /* device-seconds of the conditional checks */
-	double device_s;   /* spent, for an attempt that leaves no receipt */
-	double build_s;    /* wall seconds of a build that was not cached */
+	bool sealed;            /* the receipt exists: from here on the execution counts */
+	struct row_journal row; /* what the ledger row needs beside the receipt */
+	double device_s;        /* spent, for an attempt that leaves no receipt */
 };
 
 /* Judges the receipt and writes it down: receipt first, then the ledger row. */
@@ -151,6 +158,8 @@ static enum err_code conclude(struct attempt *a, struct err *reterr)
 	struct verdict verdict;
 	struct window_stats stats;
 	TRY(verify_receipt(r, against, refs->n ? refs->n : 1, p->request->duel, &verdict, reterr));
+	verdict_add_review(&verdict, a->row.review);
+	TRY(row_journal_write(p->control_dir, p->seq, p->nonce, &a->row, reterr));
 	TRY(receipt_seal(r, &c->keys, p->receipt_path, reterr));
 	a->sealed = true;
 	receipt_window(r, &stats);
@@ -159,14 +168,15 @@ static enum err_code conclude(struct attempt *a, struct err *reterr)
 		.receipt_path = p->receipt_relative,
 		.log_path = p->log_relative,
 		.stats = &stats,
-		.build_s = a->build_s,
-		.checks_s = a->checks_s,
-		.eval_value = a->eval_value,
+		.build_s = a->row.build_s,
+		.checks_s = a->row.checks_s,
+		.eval_value = a->row.eval_value,
 		.finalist = p->request->finalist,
 		.pair = p->request->pair,
 		.is_candidate_side = p->request->is_candidate_side};
 	TRY(campaign_append(c, ENTRY_FINISHED, p->request->trial, r->signature, state_finished_body(&record),
 		NULL, reterr));
+	row_journal_remove(p->control_dir);
 	return campaign_refresh(c, reterr);
 }
 
@@ -207,12 +217,31 @@ static enum err_code run_checks(
 		TRY(reference_workspace(a, work, name, reference_dir, reterr));
 		request.reference_dir = reference_dir;
 	}
-	enum err_code code =
-		checks_run(a->c, a->p, &request, r, &a->eval_value, &a->checks_s, &a->stopped, reterr);
+	enum err_code code = checks_run(
+		a->c, a->p, &request, r, &a->row.eval_value, &a->row.checks_s, &a->stopped, reterr);
 	enum err_code removed =
 		request.reference_dir ? workspace_trial_remove(work, name, code == OK ? reterr : NULL) : OK;
-	a->device_s += a->checks_s;
+	a->device_s += a->row.checks_s;
 	return code != OK ? code : removed;
+}
+
+/* What the run left, into the receipt; ERR_IO where the host failed under it. */
+static enum err_code take_outcome(struct attempt *a, const struct build_result *built, const char *trial_dir,
+	struct run_outcome *outcome, struct frozen_watch *frozen, struct err *reterr)
+{
+	a->device_s = (outcome->end_s - outcome->spawn_s) * a->receipt->device_count;
+	a->stopped = outcome->end == RUN_STOPPED;
+	if (a->stopped)
+		return OK;
+	if (outcome->end == RUN_DISK_FULL && !job_filled_disk(outcome, built->dir, trial_dir))
+		return err_set(reterr, ERR_IO,
+			"the disk ran full while the job ran, and not with the job's own files");
+	TRY(receipt_fill_after(a->p, outcome, a->receipt, reterr));
+	frozen_watch_end(frozen, trial_dir, a->receipt);
+	if (!reference_is_touched(&a->c->state))
+		snprintf(a->row.review, sizeof(a->row.review), "%s", frozen->touched);
+	a->receipt->observed_is_device = device_is_host(a->refs, a->receipt);
+	return OK;
 }
 
 static enum err_code run_built(struct attempt *a, const struct build_result *built, struct err *reterr)
@@ -222,22 +251,39 @@ static enum err_code run_built(struct attempt *a, const struct build_result *bui
 	CLEANUP(free_ptr) char *name = xasprintf("%04lld", (long long)a->p->seq);
 	char trial_dir[4096];
 	struct run_outcome outcome = {0};
+	struct frozen_watch frozen;
 	TRY(workspace_trial(built, work, name, trial_dir, reterr));
+	frozen_watch_begin(&frozen, &c->lock, trial_dir);
 	double begun_s = clock_now_s();
 	enum err_code code = launch(c, a->p, trial_dir, a->running, &outcome, reterr);
 	a->device_s = (clock_now_s() - begun_s) * a->receipt->device_count;
-	if (code == OK) {
-		a->device_s = (outcome.end_s - outcome.spawn_s) * a->receipt->device_count;
-		a->stopped = outcome.end == RUN_STOPPED;
-		if (!a->stopped)
-			code = receipt_fill_after(c, a->p, &outcome, trial_dir, a->receipt, reterr);
-		if (code == OK && !a->stopped)
-			code = run_checks(a, work, trial_dir, reterr);
-	}
+	if (code == OK)
+		code = take_outcome(a, built, trial_dir, &outcome, &frozen, reterr);
+	if (code == OK && !a->stopped)
+		code = run_checks(a, work, trial_dir, reterr);
 	run_outcome_release(&outcome);
+	frozen_watch_release(&frozen);
 	/* The folder has served: nothing in it may reach another trial. */
 	enum err_code removed = workspace_trial_remove(work, name, code == OK ? reterr : NULL);
 	return code != OK ? code : removed;
+}
+
+/* A candidate whose builds meet faults of the machine again and again, while others build, is to blame
+ * itself. */
+enum { BUILD_RETRIES = 2 };
+
+static enum err_code take_build_failure(
+	struct attempt *a, const struct build_result *built, struct err *reterr)
+{
+	const struct execute_request *q = a->p->request;
+	struct frozen_watch frozen;
+	if (built->host_fault &&
+		(q->role != ROLE_SEARCH || state_count_transients(&a->c->state, q->trial) < BUILD_RETRIES))
+		return err_set(reterr, ERR_IO, "the machine failed under the build: %s", built->fault);
+	frozen_watch_begin(&frozen, &a->c->lock, built->dir);
+	frozen_watch_end(&frozen, built->dir, a->receipt);
+	frozen_watch_release(&frozen);
+	return receipt_fill_build_failure(a->p, built, a->receipt, reterr);
 }
 
 static enum err_code attempt_run(struct attempt *a, struct err *reterr)
@@ -247,7 +293,7 @@ static enum err_code attempt_run(struct attempt *a, struct err *reterr)
 	TRY(receipt_fill_before(c, a->p, a->refs, a->receipt, reterr));
 	double begun_s = clock_now_s();
 	enum err_code code = build(c, a->p, a->running, &built, reterr);
-	a->build_s = code != OK ? clock_now_s() - begun_s : built.cached ? 0 : built.seconds;
+	a->row.build_s = code != OK ? clock_now_s() - begun_s : built.cached ? 0 : built.seconds;
 	TRY(code);
 	if (campaign_stop_wanted(c)) {
 		a->stopped = true;
@@ -256,7 +302,7 @@ static enum err_code attempt_run(struct attempt *a, struct err *reterr)
 	if (built.ok)
 		TRY(run_built(a, &built, reterr));
 	else
-		TRY(receipt_fill_build_failure(a->p, &built, a->receipt, reterr));
+		TRY(take_build_failure(a, &built, reterr));
 	if (a->stopped)
 		return OK;
 	return conclude(a, reterr);
@@ -267,7 +313,7 @@ static enum err_code release_attempt(struct attempt *a, enum entry_kind kind, co
 {
 	char signature[65];
 	candidate_signature(a->p->request->candidate, &a->c->state.space, signature);
-	TRY(append_released(a->c, kind, a->p->request->trial, signature, started, a->device_s, a->build_s,
+	TRY(append_released(a->c, kind, a->p->request->trial, signature, started, a->device_s, a->row.build_s,
 		reason, reterr));
 	return campaign_refresh(a->c, reterr);
 }
@@ -314,10 +360,16 @@ enum err_code trial_execute(struct campaign *c, const struct execute_request *re
 	TRY(preparation_init(c, request, &p, reterr));
 	receipt_init(&receipt);
 	enum err_code code = reference_set_load(c, &refs, reterr);
-	struct attempt attempt = {
-		.c = c, .p = &p, .refs = &refs, .receipt = &receipt, .running = &running, .eval_value = NAN};
+	struct attempt attempt = {.c = c,
+		.p = &p,
+		.refs = &refs,
+		.receipt = &receipt,
+		.running = &running,
+		.row = {.eval_value = NAN}};
 	if (code == OK)
 		code = attempt_all(&attempt, ret_end, reterr);
+	if (p.scratch)
+		(void)!remove_tree(p.scratch, NULL);
 	reference_set_release(&refs);
 	receipt_release(&receipt);
 	preparation_release(&p);

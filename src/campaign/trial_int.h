@@ -18,7 +18,9 @@ struct preparation { /* all strings in `arena` */
 	size_t n_recorded_env;
 	const char **build_env;
 	const char **diff_paths, **diff_digests; /* NULL-terminated */
-	const char **hidden;                     /* NULL-terminated */
+	const char **hidden, **shown;            /* NULL-terminated, as in struct run_request */
+	const char *
+		scratch; /* HOME and TMPDIR where /tmp is everybody's; NULL = the job has a /tmp of its own */
 	const char **inputs; /* the same, all of them: ignored ones are linked into builds */
 	const char **frozen; /* NULL-terminated, relative */
 	const char *log_path, *log_relative, *receipt_path, *receipt_relative;
@@ -43,9 +45,9 @@ void reference_set_release(struct reference_set *set);
  */
 enum err_code receipt_fill_before(struct campaign *c, const struct preparation *p,
 	const struct reference_set *refs, struct receipt *r, struct err *reterr) MUST_CHECK;
-/* What the run said and how it ended. trial_dir holds the frozen files as the job left them. */
-enum err_code receipt_fill_after(struct campaign *c, const struct preparation *p, struct run_outcome *outcome,
-	const char *trial_dir, struct receipt *r, struct err *reterr) MUST_CHECK;
+/* What the run said and how it ended. The frozen files are frozen_watch_end()'s. */
+enum err_code receipt_fill_after(const struct preparation *p, struct run_outcome *outcome, struct receipt *r,
+	struct err *reterr) MUST_CHECK;
 enum err_code receipt_fill_build_failure(const struct preparation *p, const struct build_result *build,
 	struct receipt *r, struct err *reterr) MUST_CHECK;
 

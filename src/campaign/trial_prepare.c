@@ -53,12 +53,13 @@ static size_t count_strings(const char *const *strings)
 	return n;
 }
 
-static void common_environment(struct campaign *c, struct env_list *list)
+static void common_environment(struct campaign *c, const struct preparation *p, struct env_list *list)
 {
+	const char *home = p->scratch ? p->scratch : "/tmp";
 	for (size_t i = 0; i < ARRAY_LEN(inherited_names); i++)
 		env_inherit(list, inherited_names[i]);
-	env_set(list, "HOME=/tmp");
-	env_set(list, "TMPDIR=/tmp");
+	env_set(list, arena_printf(list->arena, "HOME=%s", home));
+	env_set(list, arena_printf(list->arena, "TMPDIR=%s", home));
 	env_set(list, arena_printf(list->arena, "INFRARSI_HOOK_DIR=%s", c->options.hook_dir));
 }
 
@@ -66,8 +67,22 @@ static struct env_list env_new(struct campaign *c, struct preparation *p, const 
 {
 	size_t room = ARRAY_LEN(inherited_names) + c->task.launch.pass_env.count + count_strings(own) + 8;
 	struct env_list list = {&p->arena, arena_array(&p->arena, room, sizeof(char *)), 0};
-	common_environment(c, &list);
+	common_environment(c, p, &list);
 	return list;
+}
+
+/* Python's own way to modules comes first to the harness's: `import infrarsi_hook` finds ours, and the
+ * sitecustomize beside it keeps it so (hooks/sitecustomize.py). What the task wants on the path comes behind.
+ */
+static void add_python_path(struct campaign *c, struct env_list *list)
+{
+	static const char name[] = "PYTHONPATH=";
+	const char *theirs = "";
+	for (size_t i = 0; i < list->count; i++)
+		if (strncmp(list->items[i], name, sizeof(name) - 1) == 0)
+			theirs = list->items[i] + sizeof(name) - 1;
+	env_set(list,
+		arena_printf(list->arena, "%s%s%s%s", name, c->options.hook_dir, *theirs ? ":" : "", theirs));
 }
 
 static void job_environment(struct campaign *c, struct preparation *p)
@@ -77,6 +92,7 @@ static void job_environment(struct campaign *c, struct preparation *p)
 		env_inherit(&list, c->task.launch.pass_env.items[i]);
 	for (size_t i = 0; p->resolved.env && p->resolved.env[i]; i++)
 		env_set(&list, p->resolved.env[i]);
+	add_python_path(c, &list);
 	env_set(&list, arena_printf(&p->arena, "INFRARSI_EVENT_PATH=%s/events", p->control_dir));
 	env_set(&list, arena_printf(&p->arena, "INFRARSI_NONCE=%s", p->nonce));
 	if (p->request->role == ROLE_PROFILE)
@@ -132,27 +148,28 @@ static const char *git_folder(const struct campaign *c, struct arena *arena)
 	return arena_strndup(arena, path.buf, strcspn(path.buf, "\n"));
 }
 
-/* What a job has no business reading: the campaign's records, the repository's history, the signing keys. */
+/* What a job has no business reading: the campaign's records (receipts, logs and journals hold the losses
+ * that a job could repeat as its own), the repository's history, the signing keys. Of .infrarsi it may read
+ * its own build: absolute paths of that end up in what is built. */
 static void hidden_paths(struct campaign *c, struct preparation *p)
 {
 	const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	size_t n = 0;
-	p->hidden = arena_array(&p->arena, 8, sizeof(char *));
-	static const char *const records[] = {"ledger.db", "ledger.db-wal", "receipts", "old"};
-	for (size_t i = 0; i < ARRAY_LEN(records); i++)
-		p->hidden[n++] = arena_printf(&p->arena, "%s/%s", c->dir, records[i]);
 	const char *git_dir = git_folder(c, &p->arena);
+	size_t n = 0, kept = 0;
+	p->hidden = arena_array(&p->arena, 4, sizeof(char *));
+	p->hidden[n++] = c->dir;
 	if (git_dir)
 		p->hidden[n++] = git_dir;
 	if (state_home && *state_home == '/') /* a relative one is ignored, as where the keys are made */
 		p->hidden[n++] = arena_printf(&p->arena, "%s/infrarsi/keys", state_home);
 	else if (home)
 		p->hidden[n++] = arena_printf(&p->arena, "%s/.local/state/infrarsi/keys", home);
-	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
 		if (path_exists(p->hidden[i]))
 			p->hidden[kept++] = p->hidden[i];
 	p->hidden[kept] = NULL;
+	p->shown = arena_array(&p->arena, 2, sizeof(char *));
+	p->shown[0] = arena_printf(&p->arena, "%s/work", c->dir);
 }
 
 /* Each is one mount of the sandbox; of more files than this the hashes before and after are the guard. */
@@ -171,6 +188,8 @@ static void frozen_files(struct campaign *c, struct preparation *p)
 static void paths(struct campaign *c, struct preparation *p)
 {
 	p->control_dir = arena_printf(&p->arena, "%s/control/%04lld", c->dir, (long long)p->seq);
+	if (!runner_has_private_tmp(&c->runner, c->options.sandbox))
+		p->scratch = arena_printf(&p->arena, "%s/home", p->control_dir);
 	p->log_relative = arena_printf(&p->arena, "logs/%04lld.log", (long long)p->seq);
 	p->log_path = arena_printf(&p->arena, "%s/%s", c->dir, p->log_relative);
 	p->receipt_relative = arena_printf(&p->arena, "receipts/%04lld.json", (long long)p->seq);

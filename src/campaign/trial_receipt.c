@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,6 @@
 #include "adapter/failure.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -185,26 +185,16 @@ enum err_code receipt_fill_before(struct campaign *c, const struct preparation *
 	return OK;
 }
 
-/* Before: what the lock says. After: what lies in the job's folder once it is over. */
-static void fill_frozen_files(struct campaign *c, const char *trial_dir, struct receipt *r)
-{
-	r->n_files = c->lock.n_files;
-	r->files = arena_array(&r->arena, r->n_files, sizeof(*r->files));
-	for (size_t i = 0; i < r->n_files; i++) {
-		const struct frozen_file *frozen = &c->lock.files[i];
-		struct receipt_file *file = &r->files[i];
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", trial_dir, frozen->path);
-		char found[SHA256_HEX_SIZE];
-		file->path = arena_strdup(&r->arena, frozen->path);
-		memcpy(file->before, frozen->digest, sizeof(file->before));
-		if (sha256_file_hex(path, found, NULL) == OK)
-			memcpy(file->after, found, sizeof(found));
-	}
-}
-
 static struct opt_number known_number(double value)
 {
 	return (struct opt_number){isfinite(value), value};
+}
+
+static void set_limit_failure(struct receipt *r, const char *evidence)
+{
+	r->failure = FAILURE_KILLED;
+	r->failure_evidence = evidence;
+	r->failure_source = "exit";
 }
 
 static enum err_code fill_failure(
@@ -217,28 +207,27 @@ static enum err_code fill_failure(
 	struct failure_report report;
 	TRY(failure_classify(p->log_path, &ended, &report, reterr));
 	failure_to_receipt(&report, r);
-	if (o->end != RUN_MEMORY_LIMIT)
-		return OK;
-	r->failure = FAILURE_KILLED;
-	r->failure_evidence = arena_strdup(&r->arena, "the job's memory on the host went over its limit");
-	r->failure_source = "exit";
+	if (o->end == RUN_MEMORY_LIMIT)
+		set_limit_failure(r, "the job's memory on the host went over its limit");
+	if (o->end == RUN_DISK_FULL)
+		set_limit_failure(r, "the job filled the disk");
 	return OK;
 }
 
-enum err_code receipt_fill_after(struct campaign *c, const struct preparation *p, struct run_outcome *o,
-	const char *trial_dir, struct receipt *r, struct err *reterr)
+enum err_code receipt_fill_after(
+	const struct preparation *p, struct run_outcome *o, struct receipt *r, struct err *reterr)
 {
 	struct receipt_builder *builder = receipt_builder_new(r, p->nonce, o->spawn_s);
 	for (size_t i = 0; i < o->n_lines; i++)
 		receipt_builder_line(builder, o->lines[i].text, o->lines[i].length, o->lines[i].arrived_s);
 	receipt_builder_finish(builder, o->end_s);
+	r->bad_event_lines += (int)fmin(o->event_lines_dropped, INT_MAX / 2);
 	r->exit_status = o->exit_status;
 	r->exit_signal = o->exit_signal;
 	r->timed_out = o->end == RUN_TIMEOUT || o->end == RUN_STALLED || o->end == RUN_STARTUP_TIMEOUT;
 	r->wall_s = o->end_s - o->spawn_s;
 	if (o->peak_tree_bytes > 0)
 		r->peak_observed_bytes = known_number(o->peak_tree_bytes);
-	fill_frozen_files(c, trial_dir, r);
 	return fill_failure(p, o, r, reterr);
 }
 

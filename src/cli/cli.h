@@ -49,7 +49,7 @@ struct command {
 };
 
 extern const struct command command_init, command_doctor, command_run, command_report, command_apply,
-	command_verify, command_show, command_audit;
+	command_verify, command_show, command_audit, command_simulate, command_logs;
 
 /* Finds and runs a command; the whole of main(). */
 int cli_main(int argc, char **argv);
@@ -86,5 +86,10 @@ enum err_code cli_open(const struct common_options *common, enum campaign_mode m
 /* For reading what a campaign recorded; an error where none has begun. */
 enum err_code cli_open_recorded(
 	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+
+/* ERR_INPUT with the names when there is no such strategy; NULL is the default one. */
+enum err_code cli_check_strategy(const char *name, struct err *reterr) MUST_CHECK;
+/* Prints the strategies where the name is "list". */
+bool cli_list_strategies(const char *name, const struct common_options *common);
 
 #endif

@@ -8,11 +8,14 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "cli/audit_print.h"
 #include "cli/cli.h"
+#include "cli/git_diff.h"
 
 struct audit_values {
 	const char *accept;
 	const char *root;
+	const char *zoo;
 };
 
 static enum err_code read_below(void *context, const char *path, struct strbuf *ret_text, struct err *reterr)
@@ -26,13 +29,8 @@ static enum err_code read_below(void *context, const char *path, struct strbuf *
 static void print_text(const struct audit_report *r)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (size_t i = 0; i < r->n_findings; i++) {
-		const struct audit_finding *f = &r->findings[i];
-		strbuf_addf(&text, "%s:%d: %s: %s %s\n    ", f->file, f->line,
-			f->severity == AUDIT_BLOCK ? "block" : "review", f->rule, f->title);
-		strbuf_add_escaped(&text, f->text, strlen(f->text));
-		strbuf_addf(&text, "\n    %s (docs/audit.md#%s)\n", f->reason, f->rule);
-	}
+	for (size_t i = 0; i < r->n_findings; i++)
+		audit_add_finding(&text, &r->findings[i]);
 	strbuf_addf(&text, "%s\n",
 		r->blocked  ? "blocked"
 		: r->review ? "clean, but some changes want a review"
@@ -42,26 +40,54 @@ static void print_text(const struct audit_report *r)
 
 static void print_json(const struct audit_report *r)
 {
-	json_t *findings = json_array(), *json = json_object();
-	for (size_t i = 0; i < r->n_findings; i++) {
-		const struct audit_finding *f = &r->findings[i];
-		json_t *finding = json_object();
-		json_object_set_new(finding, "rule", json_from_text(f->rule));
-		json_object_set_new(finding, "title", json_from_text(f->title));
-		json_object_set_new(
-			finding, "severity", json_string(f->severity == AUDIT_BLOCK ? "block" : "review"));
-		json_object_set_new(finding, "file", json_from_text(f->file));
-		json_object_set_new(finding, "line", json_integer(f->line));
-		json_object_set_new(finding, "in_old", json_boolean(f->in_old));
-		json_object_set_new(finding, "text", json_from_text(f->text));
-		json_object_set_new(finding, "reason", json_from_text(f->reason));
-		json_array_append_new(findings, finding);
-	}
-	json_object_set_new(json, "findings", findings);
+	json_t *json = json_object();
+	json_object_set_new(json, "findings", audit_findings_to_json(r));
 	json_object_set_new(json, "blocked", json_boolean(r->blocked));
 	json_object_set_new(json, "review", json_boolean(r->review));
 	CLEANUP(free_ptr) char *text = json_dump_pretty_take(json);
 	printf("%s\n", text);
+}
+
+/* What is no text becomes a finding of the rule for files that no rule reads. */
+static void add_notes(struct audit_report *r, const struct git_notes *notes)
+{
+	struct audit_rule_text unread;
+	if (!notes->count || !audit_rule_at(0, &unread))
+		return;
+	r->findings = xrealloc(r->findings, r->n_findings + notes->count, sizeof(*r->findings));
+	for (size_t i = 0; i < notes->count; i++)
+		r->findings[r->n_findings++] = (struct audit_finding){.rule = unread.id,
+			.title = unread.title,
+			.severity = AUDIT_REVIEW,
+			.file = arena_strdup(&r->arena, notes->items[i].path),
+			.line = 1,
+			.text = "",
+			.reason = notes->items[i].what};
+	r->review = true;
+}
+
+static enum err_code audit_text(const char *name, const struct strbuf *diff, const char *root,
+	struct audit_report *ret_report, struct err *reterr)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	CLEANUP(strbuf_release) struct strbuf plain = STRBUF_INIT;
+	CLEANUP(git_notes_clear) struct git_notes notes = {0};
+	struct audit_report report = {.arena = ARENA_INIT};
+	void *context = (void *)root;
+	TRY(git_diff_plain(name, diff->buf, diff->len, read_below, context, &arena, &plain, &notes, reterr));
+	enum err_code code = OK;
+	if (plain.len || !notes.count)
+		code = audit_diff(plain.buf, plain.len, read_below, context, &report, reterr);
+	if (code != OK && diff_is_applied(plain.buf, plain.len, read_below, context))
+		return err_set(reterr, ERR_INPUT,
+			"%s: the tree %s already has this change; --root must be the tree before it, such as "
+			" git "
+			"worktree add ../before HEAD",
+			name, root);
+	TRY(code);
+	add_notes(&report, &notes);
+	*ret_report = report;
+	return OK;
 }
 
 static enum err_code record_trial(struct campaign *c, int number, struct err *reterr)
@@ -70,7 +96,7 @@ static enum err_code record_trial(struct campaign *c, int number, struct err *re
 		const struct trial *t = &c->state.trials[i];
 		if (t->number != number)
 			continue;
-		if (t->status != TRIAL_VALID || t->reviewed)
+		if (t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews == 0)
 			return err_set(reterr, ERR_STATE, "trial %d does not wait for a review", number);
 		json_t *body = json_object();
 		json_object_set_new(body, "what", json_string("trial"));
@@ -131,14 +157,17 @@ static int run(const struct parsed *parsed, void *values)
 	enum err_code code = OK;
 	if (v->accept)
 		return accept(parsed, v->accept);
-	if (parsed->n_positional != 1)
+	if (v->zoo && parsed->n_positional == 0)
+		return audit_zoo_run(parsed, v->zoo);
+	if (v->zoo)
+		code = err_set(&e, ERR_INPUT, "audit: --zoo takes no diff, got '%s'", parsed->positional[0]);
+	else if (parsed->n_positional != 1)
 		code = err_set(&e, ERR_INPUT,
 			"audit: expected one diff, such as  infrarsi audit change.diff --root .");
 	if (code == OK)
 		code = file_read(parsed->positional[0], FILE_CAP_DEFAULT, &diff, &e);
 	if (code == OK)
-		code = audit_diff(
-			diff.buf, diff.len, read_below, (void *)(v->root ? v->root : "."), &report, &e);
+		code = audit_text(parsed->positional[0], &diff, v->root ? v->root : ".", &report, &e);
 	if (code != OK)
 		return cli_fail(&parsed->common, &e);
 	if (parsed->common.json)
@@ -156,13 +185,16 @@ static const struct option_spec options[] = {
 		offsetof(struct audit_values, accept)},
 	{"root", "DIR", OPTION_TEXT, "the tree that the diff applies to (default: .)",
 		offsetof(struct audit_values, root)},
+	{"zoo", "DIR", OPTION_TEXT, "audit a collection of cheats and honest changes instead (tests/zoo)",
+		offsetof(struct audit_values, zoo)},
 };
 
 const struct command command_audit = {
 	.name = "audit",
 	.summary = "read a diff for changes that only look faster",
 	.usage = "DIFF",
-	.detail = "Exit code 0: nothing blocks; 1: blocked. Needs no campaign.",
+	.detail = "Takes what git diff writes. Exit code 0: nothing blocks; 1: blocked. Needs no campaign.\n"
+		  "With --zoo: 0 when every case is as its expect file says.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.values_size = sizeof(struct audit_values),

@@ -10,7 +10,6 @@
 #include "campaign/trial.h"
 #include "cli/cli.h"
 #include "report/report.h"
-#include "search/search.h"
 
 struct run_values {
 	int trials;
@@ -116,23 +115,11 @@ static void print_result(const struct campaign *c, const struct parsed *parsed, 
 	cli_print(&text);
 }
 
-static enum err_code check_strategy(const char *name, struct err *reterr)
-{
-	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT;
-	size_t n;
-	const struct strategy *list = strategy_list(&n);
-	if (!name || strategy_find(name))
-		return OK;
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(&names, "%s%s", i ? ", " : "", list[i].name);
-	return err_set(reterr, ERR_INPUT, "--strategy: expected one of: %s; got '%s'", names.buf, name);
-}
-
 /* Before anything is recorded: a mistyped option costs nothing. */
 static enum err_code check_arguments(struct campaign *c, const struct run_values *v, struct err *reterr)
 {
 	struct narrowing narrowing;
-	TRY(check_strategy(v->strategy, reterr));
+	TRY(cli_check_strategy(v->strategy, reterr));
 	return narrowing_parse(&c->task, v->fixed.items, v->fixed.count, v->starts.items, v->starts.count,
 		&c->arena, &narrowing, reterr);
 }
@@ -158,6 +145,8 @@ static int run(const struct parsed *parsed, void *values)
 	struct progress_view view;
 	struct campaign c = {0};
 	struct err e = ERR_INIT;
+	if (cli_list_strategies(v->strategy, &parsed->common))
+		return 0;
 	progress_view_init(&view, &parsed->common);
 	if (cli_open(&parsed->common, CAMPAIGN_WRITE, &view, &c, &e) != OK)
 		return cli_fail(&parsed->common, &e);
@@ -166,7 +155,7 @@ static int run(const struct parsed *parsed, void *values)
 	int exit_code = 0;
 	if (code == OK && !v->dry_run) {
 		print_result(&c, parsed, v);
-		exit_code = v->search_only || c.state.delivered_finalist ? 0 : 3;
+		exit_code = v->search_only || state_delivered(&c.state) ? 0 : 3;
 	}
 	campaign_close(&c);
 	return code == OK ? exit_code : cli_fail(&parsed->common, &e);
@@ -179,7 +168,7 @@ static const struct option_spec options[] = {
 		offsetof(struct run_values, fixed)},
 	{"start", "KNOB=VALUE,...", OPTION_LIST, "try this configuration first; repeatable",
 		offsetof(struct run_values, starts)},
-	{"strategy", "NAME", OPTION_TEXT, "controller (default) or random",
+	{"strategy", "NAME", OPTION_TEXT, "controller (default) or another; 'list' shows them",
 		offsetof(struct run_values, strategy)},
 	{"search-only", NULL, OPTION_FLAG, "leave promotion for a later call",
 		offsetof(struct run_values, search_only)},

@@ -21,6 +21,8 @@ static const struct command *const commands[] = {
 	&command_verify,
 	&command_show,
 	&command_audit,
+	&command_logs,
+	&command_simulate,
 };
 
 static void print_help(void)

@@ -88,8 +88,16 @@ enum err_code cli_open_recorded(
 	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr)
 {
 	TRY(cli_open(common, CAMPAIGN_READ, NULL, ret_campaign, reterr));
-	if (ret_campaign->state.has_campaign)
-		return OK;
-	campaign_close(ret_campaign);
-	return err_set(reterr, ERR_STATE, "no campaign here yet; next: infrarsi doctor");
+	enum err_code code =
+		ret_campaign->state.has_campaign
+			? campaign_check_records(ret_campaign, reterr)
+			: err_set(reterr, ERR_STATE, "no campaign here yet; next: infrarsi doctor");
+	if (code != OK)
+		campaign_close(ret_campaign);
+	else if (!ret_campaign->keys.has_hmac)
+		fprintf(stderr,
+			"infrarsi: the signing key of campaign %s is not here: what follows is shown as "
+			"it was found\n",
+			ret_campaign->state.campaign_id);
+	return code;
 }

@@ -31,33 +31,39 @@ static int by_index(const struct link *a, const struct link *b)
 	return a->file < b->file ? -1 : a->file > b->file;
 }
 
-static int compare_place(const void *x, const void *y)
+static int by_place(const struct link *a, const struct link *b)
 {
-	const struct link *a = x, *b = y;
 	int order = strcmp(a->r->campaign, b->r->campaign);
 	if (order)
 		return order;
-	if (a->r->seq != b->r->seq)
-		return a->r->seq < b->r->seq ? -1 : 1;
-	order = strcmp(a->r->payload_digest, b->r->payload_digest);
+	return a->r->seq < b->r->seq ? -1 : a->r->seq > b->r->seq;
+}
+
+/* The same payloads side by side, the file that was given first in front. */
+static int compare_place(const void *x, const void *y)
+{
+	const struct link *a = x, *b = y;
+	int order = by_place(a, b);
+	if (!order)
+		order = strcmp(a->r->payload_digest, b->r->payload_digest);
 	return order ? order : by_index(a, b);
 }
 
+/* The earliest use of a nonce in front. */
 static int compare_nonce(const void *x, const void *y)
 {
 	const struct link *a = x, *b = y;
 	int order = strcmp(a->r->nonce, b->r->nonce);
-	if (order)
-		return order;
-	order = strcmp(a->r->payload_digest, b->r->payload_digest);
+	if (!order)
+		order = by_place(a, b);
 	return order ? order : by_index(a, b);
 }
 
-static void report(struct check *c, enum chain_problem_kind kind, const struct link *a, const struct link *b,
-	const char *text)
+static void report(struct check *c, enum chain_problem_kind kind, const struct link *refused,
+	const struct link *other, const char *text)
 {
 	grow_array(&c->problems, &c->capacity, c->n_problems + 1, sizeof(*c->problems));
-	c->problems[c->n_problems++] = (struct chain_problem){kind, a->file, b->file, text};
+	c->problems[c->n_problems++] = (struct chain_problem){kind, refused->file, other->file, text};
 }
 
 static bool same_payload(const struct link *a, const struct link *b)
@@ -77,38 +83,104 @@ static void check_alone(struct check *c, const struct link *l)
 				l->path, (long long)l->r->seq));
 }
 
-static bool same_place(const struct link *a, const struct link *b)
+/* The receipts that claim one place in one campaign; n = 0: none was given. */
+struct place {
+	const struct link *links;
+	size_t n;
+	bool disputed; /* by different payloads */
+};
+
+static struct place place_at(const struct link *links, size_t n, size_t begin)
 {
-	return strcmp(a->r->campaign, b->r->campaign) == 0 && a->r->seq == b->r->seq;
+	struct place p = {links + begin, 0, false};
+	while (begin + p.n < n && by_place(&links[begin], &links[begin + p.n]) == 0) {
+		p.disputed |= !same_payload(&p.links[0], &p.links[p.n]);
+		p.n++;
+	}
+	return p;
 }
 
-/* Two neighbours in order of place. disputed: several receipts claim a's place, so which of them b should
- * name cannot be told. */
-static void check_pair(struct check *c, const struct link *a, const struct link *b, bool disputed)
+/* Whether b is the place right behind a. */
+static bool follows(const struct place *a, const struct place *b)
 {
-	if (strcmp(a->r->campaign, b->r->campaign) != 0)
-		return;
-	if (same_payload(a, b))
-		report(c, CHAIN_DUPLICATE, a, b,
-			arena_printf(
-				c->arena, "duplicate: %s and %s are the same receipt", a->path, b->path));
-	else if (same_place(a, b))
-		report(c, CHAIN_REPLAYED, a, b,
-			arena_printf(c->arena, "replayed: %s and %s are both receipt %lld of campaign %s",
-				a->path, b->path, (long long)a->r->seq, a->r->campaign));
-	else if (!disputed && b->r->seq == a->r->seq + 1 && b->r->prev[0] &&
-		 strcmp(b->r->prev, a->r->payload_digest) != 0)
-		report(c, CHAIN_BROKEN, a, b,
+	return a->n > 0 && b->n > 0 && strcmp(a->links->r->campaign, b->links->r->campaign) == 0 &&
+	       b->links->r->seq == a->links->r->seq + 1;
+}
+
+static bool names(const struct link *later, const struct link *earlier)
+{
+	return strcmp(later->r->prev, earlier->r->payload_digest) == 0;
+}
+
+/* Whose place it is: whom the receipt behind names, who names the one before, who was given first. */
+static const struct link *owner_of(
+	const struct place *before, const struct place *p, const struct place *after)
+{
+	const struct link *best = p->links;
+	int best_score = -1;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct link *l = &p->links[i];
+		int score = 0;
+		if (follows(p, after) && !after->disputed)
+			score += 2 * names(after->links, l);
+		if (follows(before, p) && !before->disputed)
+			score += names(l, before->links);
+		if (score > best_score || (score == best_score && l->file < best->file)) {
+			best = l;
+			best_score = score;
+		}
+	}
+	return best;
+}
+
+static void check_place(
+	struct check *c, const struct place *before, const struct place *p, const struct place *after)
+{
+	const struct link *owner = owner_of(before, p, after);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct link *l = &p->links[i], *twin = i ? &p->links[i - 1] : NULL;
+		check_alone(c, l);
+		if (twin && same_payload(twin, l))
+			report(c, CHAIN_DUPLICATE, l, twin,
+				arena_printf(c->arena, "duplicate: %s and %s are the same receipt",
+					twin->path, l->path));
+		else if (!same_payload(l, owner))
+			report(c, CHAIN_REPLAYED, l, owner,
+				arena_printf(c->arena,
+					"replayed: %s and %s are both receipt %lld of campaign %s",
+					owner->path, l->path, (long long)l->r->seq, l->r->campaign));
+	}
+	/* Of a disputed place it cannot be told which receipt is to be named. */
+	if (follows(before, p) && !before->disputed && !p->disputed && owner->r->prev[0] &&
+		!names(owner, before->links))
+		report(c, CHAIN_BROKEN, owner, before->links,
 			arena_printf(c->arena, "broken chain: %s does not name %s as the receipt before it",
-				b->path, a->path));
+				owner->path, before->links->path));
 }
 
-static void check_nonces(struct check *c, const struct link *a, const struct link *b)
+static void check_places(struct check *c, struct link *links, size_t n)
 {
-	if (!*a->r->nonce || strcmp(a->r->nonce, b->r->nonce) != 0 || same_payload(a, b))
-		return;
-	report(c, CHAIN_REPLAYED, a, b,
-		arena_printf(c->arena, "replayed: %s and %s have the same nonce", a->path, b->path));
+	struct place before = {NULL, 0, false}, p, after;
+	qsort(links, n, sizeof(*links), compare_place);
+	p = place_at(links, n, 0);
+	for (size_t begin = 0; begin < n; begin += p.n, before = p, p = after) {
+		after = place_at(links, n, begin + p.n);
+		check_place(c, &before, &p, &after);
+	}
+}
+
+static void check_nonces(struct check *c, struct link *links, size_t n)
+{
+	qsort(links, n, sizeof(*links), compare_nonce);
+	for (size_t i = 1, first = 0; i < n; i++) {
+		const struct link *a = &links[first], *b = &links[i];
+		if (!*b->r->nonce || strcmp(a->r->nonce, b->r->nonce) != 0)
+			first = i;
+		else if (!same_payload(a, b))
+			report(c, CHAIN_REPLAYED, b, a,
+				arena_printf(c->arena, "replayed: %s and %s have the same nonce", a->path,
+					b->path));
+	}
 }
 
 size_t receipt_chain_check(const struct chain_file *files, size_t n_files, struct arena *arena,
@@ -118,17 +190,8 @@ size_t receipt_chain_check(const struct chain_file *files, size_t n_files, struc
 	CLEANUP(free_ptr) struct link *links = xcalloc(n_files, sizeof(*links));
 	for (size_t i = 0; i < n_files; i++)
 		links[i] = (struct link){files[i].receipt, files[i].path, i};
-	qsort(links, n_files, sizeof(*links), compare_place);
-	for (size_t i = 0; i < n_files; i++) {
-		check_alone(&c, &links[i]);
-		if (i > 0)
-			check_pair(&c, &links[i - 1], &links[i],
-				i > 1 && same_place(&links[i - 2], &links[i - 1]) &&
-					!same_payload(&links[i - 2], &links[i - 1]));
-	}
-	qsort(links, n_files, sizeof(*links), compare_nonce);
-	for (size_t i = 1; i < n_files; i++)
-		check_nonces(&c, &links[i - 1], &links[i]);
+	check_places(&c, links, n_files);
+	check_nonces(&c, links, n_files);
 	struct chain_problem *problems = arena_array(arena, c.n_problems, sizeof(*problems));
 	if (c.n_problems)
 		memcpy(problems, c.problems, c.n_problems * sizeof(*problems));

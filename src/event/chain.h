@@ -26,8 +26,10 @@ extern const char *const chain_problem_names[N_CHAIN_PROBLEM_KINDS];
 
 struct chain_problem {
 	enum chain_problem_kind kind;
-	size_t file, other; /* indices of the two receipts; equal where one alone contradicts itself */
-	const char *text;   /* one line that names both paths */
+	/* Indices: the one not to believe, and the one that it contradicts (itself, where it is alone). Which
+	 * of two it is depends on their places in the chain, then on the order in which they were given. */
+	size_t file, other;
+	const char *text; /* one line that names both paths */
 };
 
 /* The problems in order of the files' campaigns and places; the array and its texts live in `arena`. */

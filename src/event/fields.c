@@ -153,7 +153,7 @@ static enum err_code read_hex(const json_t *value, const struct json_place *plac
 		return json_expected(reterr, place,
 			digits == 64 ? "64 lower-case hex digits or \"\""
 				     : "32 lower-case hex digits or \"\"");
-	snprintf(ret_text, digits + 1, "%s", text);
+	memcpy(ret_text, text, length + 1);
 	return OK;
 }
 
@@ -307,13 +307,16 @@ enum err_code json_fields_read(const json_t *object, const struct json_place *pl
 	if (!json_is_object(object))
 		return json_expected(reterr, place, "an object");
 	for (size_t i = 0; i < n_fields; i++) {
+		const json_t *value = json_object_get(object, fields[i].key);
+		/* The path is made only where it is shown: most receipts are in order. */
+		if (value && json_field_read(value, place, &fields[i], arena, to, NULL) == OK)
+			continue;
 		char path[160];
 		snprintf(path, sizeof(path), "%s%s%s", place->path, *place->path ? "." : "", fields[i].key);
 		struct json_place at = {place->file, path};
-		const json_t *value = json_object_get(object, fields[i].key);
 		if (!value)
 			return err_set_at(reterr, ERR_INPUT, place->file, 0, 0, "%s: missing", path);
-		TRY(json_field_read(value, &at, &fields[i], arena, to, reterr));
+		return json_field_read(value, &at, &fields[i], arena, to, reterr);
 	}
 	return refuse_unknown(object, place, fields, n_fields, others, reterr);
 }

@@ -174,19 +174,29 @@ void receipt_keys_wipe(struct receipt_keys *keys);
 /* Serialises, signs and writes the receipt to path (atomically); sets payload_digest. */
 enum err_code receipt_seal(
 	struct receipt *r, const struct receipt_keys *keys, const char *path, struct err *reterr) MUST_CHECK;
+/* The stored form of any payload; ERR_STATE when a key is missing. */
+enum err_code receipt_seal_payload(const char *payload, size_t length, const struct receipt_keys *keys,
+	struct strbuf *ret_stored, struct err *reterr) MUST_CHECK;
 
 enum seal_state {
 	SEAL_HMAC_AND_ED25519, /* both verified */
 	SEAL_ED25519,          /* the campaign key is not here; the public signature holds */
 	SEAL_UNSIGNED,
-	SEAL_EDITED,  /* a signature does not match the payload */
-	SEAL_FOREIGN, /* signed by a key other than the expected one */
+	SEAL_EDITED,     /* a signature does not match the payload */
+	SEAL_FOREIGN,    /* signed by a key other than the expected one */
+	SEAL_TRUNCATED,  /* the bytes end before the document does */
+	SEAL_MALFORMED,  /* no receipt: not JSON, or not as docs/formats.md says */
+	SEAL_SCHEMA,     /* of a version that this one does not read */
+	SEAL_UNREADABLE, /* the file or a key could not be read at all */
+	N_SEAL_STATES
 };
-/* Reads, checks signatures, parses. A receipt that is not authentic is an ERR_CONTRACT error whose message
- * names the reason ("unsigned", "edited", "foreign"), and *ret_state says it too: the one output that is set
- * on failure. A truncated or malformed one is ERR_INPUT with line and column; *ret_state is then untouched.
- * keys (may be NULL): with has_ed25519, a receipt signed by another key is foreign, without it the key in the
- * receipt is taken as it is; with has_hmac, the HMAC must match too. */
+extern const char *const seal_state_names[N_SEAL_STATES];
+/* Reads, checks signatures, parses. *ret_state says in one word how that went, and is the one output that is
+ * set on failure too. A receipt that is not authentic is an ERR_CONTRACT error whose message names the reason
+ * ("unsigned", "edited", "foreign"); a truncated or malformed one, or one of another schema, is ERR_INPUT
+ * with line and column where there are any. keys (may be NULL): with has_ed25519, a receipt signed by another
+ * key is foreign, without it the key in the receipt is taken as it is; with has_hmac, the HMAC must match
+ * too. */
 enum err_code receipt_read(const char *path, const struct receipt_keys *keys, struct receipt *ret_receipt,
 	enum seal_state *ret_state, struct err *reterr) MUST_CHECK;
 
@@ -197,5 +207,9 @@ typedef enum err_code (*receipt_keys_fn)(
 	void *context, const char *campaign, const struct receipt_keys **ret_keys, struct err *reterr);
 enum err_code receipt_read_by(const char *path, receipt_keys_fn lookup, void *context,
 	struct receipt *ret_receipt, enum seal_state *ret_state, struct err *reterr) MUST_CHECK;
+/* From bytes that were read already; `path` is what messages name. */
+enum err_code receipt_open(const char *path, const char *bytes, size_t length, receipt_keys_fn lookup,
+	void *context, struct receipt *ret_receipt, enum seal_state *ret_state,
+	struct err *reterr) MUST_CHECK;
 
 #endif

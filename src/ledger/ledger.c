@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <sodium.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "ledger/ledger.h"
+#include "ledger/ledger_int.h"
 
-enum { LEDGER_SCHEMA = 1, APPLICATION_ID = 0x49525349 /* "IRSI" */, BUSY_TIMEOUT_MS = 10000 };
+enum { LEDGER_SCHEMA = 2, APPLICATION_ID = 0x49525349 /* "IRSI" */, BUSY_TIMEOUT_MS = 10000 };
 
 const char *const entry_kind_names[N_ENTRY_KINDS] = {
 	"campaign",
@@ -38,6 +39,10 @@ struct ledger {
 	sqlite3_stmt *insert;
 	char *path;
 	int lock_fd; /* -1 in LEDGER_READ */
+	bool has_key;
+	unsigned char key[LEDGER_KEY_BYTES];
+	/* Of the last entry, as this process wrote or checked it, whatever the file says meanwhile. */
+	char last_seal[SEAL_HEX_SIZE];
 };
 
 static enum err_code sqlite_failure(const struct ledger *l, const char *doing, struct err *reterr)
@@ -105,11 +110,11 @@ static enum err_code take_lock(struct ledger *l, struct err *reterr)
 static enum err_code create_schema(struct ledger *l, struct err *reterr)
 {
 	static const char sql[] = "PRAGMA application_id=0x49525349;"
-				  "PRAGMA user_version=1;"
+				  "PRAGMA user_version=2;"
 				  "CREATE TABLE entry (id INTEGER PRIMARY KEY AUTOINCREMENT, utc TEXT NOT "
 				  "NULL, kind TEXT NOT NULL,"
 				  " trial INTEGER NOT NULL CHECK (trial >= 0), signature TEXT NOT NULL,"
-				  " body TEXT NOT NULL) STRICT;"
+				  " body TEXT NOT NULL, seal TEXT NOT NULL) STRICT;"
 				  "CREATE TRIGGER entry_is_constant BEFORE UPDATE ON entry"
 				  " BEGIN SELECT RAISE(ABORT, 'ledger entries are never changed'); END;"
 				  "CREATE TRIGGER entry_is_kept BEFORE DELETE ON entry"
@@ -136,8 +141,10 @@ static enum err_code check_schema(struct ledger *l, enum ledger_mode mode, struc
 			reterr, ERR_INPUT, l->path, 0, 0, "an SQLite file, but not an infrarsi ledger");
 	if (version != LEDGER_SCHEMA)
 		return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
-			"ledger schema %lld; this version reads schema %d", (long long)version,
-			LEDGER_SCHEMA);
+			"ledger schema %lld; this version reads schema %d; next: move it away, and begin "
+			"anew "
+			"with  infrarsi doctor",
+			(long long)version, LEDGER_SCHEMA);
 	return OK;
 }
 
@@ -159,7 +166,7 @@ static enum err_code open_database(struct ledger *l, enum ledger_mode mode, stru
 	if (mode == LEDGER_READ)
 		return OK;
 	if (sqlite3_prepare_v3(l->db,
-		    "INSERT INTO entry (utc, kind, trial, signature, body) VALUES (?,?,?,?,?)", -1,
+		    "INSERT INTO entry (utc, kind, trial, signature, body, seal) VALUES (?,?,?,?,?,?)", -1,
 		    SQLITE_PREPARE_PERSISTENT, &l->insert, NULL) != SQLITE_OK)
 		return sqlite_failure(l, "cannot prepare the ledger", reterr);
 	return OK;
@@ -184,6 +191,7 @@ void ledger_close(struct ledger *ledger)
 		return;
 	sqlite3_finalize(ledger->insert);
 	sqlite3_close(ledger->db);
+	sodium_memzero(ledger->key, sizeof(ledger->key));
 	close_fd(&ledger->lock_fd);
 	free(ledger->path);
 	free(ledger);
@@ -206,22 +214,32 @@ static bool is_json_object(const char *body)
 enum err_code ledger_append(struct ledger *l, enum entry_kind kind, int trial, const char *signature,
 	const char *body, int64_t *ret_id, struct err *reterr)
 {
-	char utc[CLOCK_UTC_SIZE];
+	char utc[CLOCK_UTC_SIZE], seal[SEAL_HEX_SIZE] = "";
 	clock_utc(utc);
 	if (!l->insert)
 		return err_set(reterr, ERR_STATE, "the ledger is open for reading only");
 	if (!is_json_object(body))
 		return err_set(reterr, ERR_STATE, "a ledger entry's body must be a JSON object");
+	struct ledger_entry entry = {.utc = utc,
+		.kind = kind,
+		.trial = trial,
+		.signature = signature ? signature : "",
+		.body = body};
+	if (l->has_key)
+		entry_seal(l->key, l->last_seal, &entry, seal);
 	sqlite3_stmt *s = l->insert;
 	sqlite3_bind_text(s, 1, utc, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(s, 2, entry_kind_names[kind], -1, SQLITE_STATIC);
 	sqlite3_bind_int(s, 3, trial);
-	sqlite3_bind_text(s, 4, signature ? signature : "", -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(s, 4, entry.signature, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(s, 5, body, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(s, 6, seal, -1, SQLITE_TRANSIENT);
 	int step = sqlite3_step(s);
 	enum err_code code = step == SQLITE_DONE ? OK : sqlite_failure(l, "cannot write the ledger", reterr);
 	sqlite3_reset(s);
 	sqlite3_clear_bindings(s);
+	if (code == OK)
+		memcpy(l->last_seal, seal, sizeof(seal));
 	if (code == OK && ret_id)
 		*ret_id = sqlite3_last_insert_rowid(l->db);
 	return code;
@@ -243,7 +261,7 @@ static enum err_code kind_from_name(
 static enum err_code read_row(const struct ledger *l, sqlite3_stmt *row, struct arena *arena,
 	struct ledger_entry *ret_entry, struct err *reterr)
 {
-	enum { ID, UTC, KIND, TRIAL, SIGNATURE, BODY, N_COLUMNS };
+	enum { ID, UTC, KIND, TRIAL, SIGNATURE, BODY, SEAL, N_COLUMNS };
 	struct ledger_entry e = {.id = sqlite3_column_int64(row, ID)};
 	sqlite3_int64 trial = sqlite3_column_int64(row, TRIAL);
 	for (int i = 0; i < N_COLUMNS; i++)
@@ -255,18 +273,20 @@ static enum err_code read_row(const struct ledger *l, sqlite3_stmt *row, struct 
 	e.utc = arena_strdup(arena, (const char *)sqlite3_column_text(row, UTC));
 	e.signature = arena_strdup(arena, (const char *)sqlite3_column_text(row, SIGNATURE));
 	e.body = arena_strdup(arena, (const char *)sqlite3_column_text(row, BODY));
+	e.seal = arena_strdup(arena, (const char *)sqlite3_column_text(row, SEAL));
 	*ret_entry = e;
 	return OK;
 }
 
-enum err_code ledger_read_all(struct ledger *l, struct arena *arena, struct ledger_entry **ret_entries,
+static enum err_code read_rows(struct ledger *l, struct arena *arena, struct ledger_entry **ret_entries,
 	size_t *ret_count, struct err *reterr)
 {
 	CLEANUP(finalize_statement) sqlite3_stmt *s = NULL;
 	CLEANUP(free_ptr) struct ledger_entry *entries = NULL;
 	size_t n = 0, capacity = 0;
-	if (sqlite3_prepare_v2(l->db, "SELECT id, utc, kind, trial, signature, body FROM entry ORDER BY id",
-		    -1, &s, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(l->db,
+		    "SELECT id, utc, kind, trial, signature, body, seal FROM entry ORDER BY id", -1, &s,
+		    NULL) != SQLITE_OK)
 		return sqlite_failure(l, "cannot read the ledger", reterr);
 	int step;
 	while ((step = sqlite3_step(s)) == SQLITE_ROW) {
@@ -279,6 +299,54 @@ enum err_code ledger_read_all(struct ledger *l, struct arena *arena, struct ledg
 	*ret_entries = arena_array(arena, n, sizeof(*entries));
 	if (n)
 		memcpy(*ret_entries, entries, n * sizeof(*entries));
+	*ret_count = n;
+	return OK;
+}
+
+static enum err_code check_seals(const struct ledger *l, const unsigned char key[LEDGER_KEY_BYTES],
+	const struct ledger_entry *entries, size_t n, struct err *reterr)
+{
+	const char *before = "";
+	char expected[SEAL_HEX_SIZE];
+	for (size_t i = 0; i < n; i++) {
+		entry_seal(key, before, &entries[i], expected);
+		if (strcmp(entries[i].seal, expected) != 0)
+			return err_set_at(reterr, ERR_CONTRACT, l->path, 0, 0,
+				"entry %lld (%s) is not as infrarsi wrote it: it, an entry before it or the "
+				"campaign's key was changed",
+				(long long)entries[i].id, entry_kind_names[entries[i].kind]);
+		before = entries[i].seal;
+	}
+	return OK;
+}
+
+enum err_code ledger_authenticate(
+	struct ledger *l, const unsigned char key[LEDGER_KEY_BYTES], struct err *reterr)
+{
+	struct arena arena = ARENA_INIT;
+	struct ledger_entry *entries = NULL;
+	size_t n = 0;
+	enum err_code code = read_rows(l, &arena, &entries, &n, reterr);
+	if (code == OK)
+		code = check_seals(l, key, entries, n, reterr);
+	if (code == OK) {
+		snprintf(l->last_seal, sizeof(l->last_seal), "%s", n ? entries[n - 1].seal : "");
+		memcpy(l->key, key, sizeof(l->key));
+		l->has_key = true;
+	}
+	arena_release(&arena);
+	return code;
+}
+
+enum err_code ledger_read_all(struct ledger *l, struct arena *arena, struct ledger_entry **ret_entries,
+	size_t *ret_count, struct err *reterr)
+{
+	struct ledger_entry *entries = NULL;
+	size_t n = 0;
+	TRY(read_rows(l, arena, &entries, &n, reterr));
+	if (l->has_key)
+		TRY(check_seals(l, l->key, entries, n, reterr));
+	*ret_entries = entries;
 	*ret_count = n;
 	return OK;
 }

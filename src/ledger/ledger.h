@@ -8,6 +8,11 @@
  *
  * One writer at a time: LEDGER_WRITE takes an advisory lock that ends with the process (ERR_STATE names the
  * holder). Bodies are JSON objects (docs/formats.md); the ledger checks that they are, and no more.
+ *
+ * Entries are sealed: ledger_authenticate() with the campaign's key, and from then on each entry carries an
+ * HMAC over itself and the seal before it, and reading checks them all. An entry that was edited, removed
+ * from the middle, moved or put in by anybody without the key is then named. Cutting entries off the end is
+ * not seen: a crash before they were written looks the same.
  */
 #ifndef INFRARSI_LEDGER_LEDGER_H
 #define INFRARSI_LEDGER_LEDGER_H
@@ -32,6 +37,7 @@ enum entry_kind {
 };
 extern const char *const entry_kind_names[N_ENTRY_KINDS];
 
+enum { LEDGER_KEY_BYTES = 32 };
 enum ledger_mode { LEDGER_READ, LEDGER_WRITE };
 
 struct ledger_entry {
@@ -41,6 +47,7 @@ struct ledger_entry {
 	int trial;             /* 0 = none */
 	const char *signature; /* "" = none */
 	const char *body;      /* JSON */
+	const char *seal;      /* hex; "" = written without a key */
 };
 
 struct ledger;
@@ -48,6 +55,10 @@ enum err_code ledger_open(
 	const char *path, enum ledger_mode mode, struct ledger **ret_ledger, struct err *reterr) MUST_CHECK;
 void ledger_close(struct ledger *ledger);
 void ledger_closep(struct ledger **ledger); /* for CLEANUP() */
+/* Checks the seals of all entries (ERR_CONTRACT names the first that does not hold; the ledger then stays as
+ * it was) and keeps the key until it is closed. */
+enum err_code ledger_authenticate(
+	struct ledger *ledger, const unsigned char key[LEDGER_KEY_BYTES], struct err *reterr) MUST_CHECK;
 /* Durable when it returns. */
 enum err_code ledger_append(struct ledger *ledger, enum entry_kind kind, int trial, const char *signature,
 	const char *body, int64_t *ret_id, struct err *reterr) MUST_CHECK;

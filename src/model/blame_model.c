@@ -11,16 +11,20 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/blame_hints.h"
 #include "model/columns.h"
+#include "model/evidence.h"
+#include "model/failure_field.h"
 #include "model/models.h"
 
 static const double q_patch = 0.15, q_pair = 0.003, q_pair_with_default = 0.0015, q_triple = 2e-4;
-static const double q_hint = 0.5, q_cap = 0.995, q_single_cap = 0.9, q_ignored = 0.004;
+static const double q_cap = 0.995, q_single_cap = 0.9, q_ignored = 0.004;
 static const double prior_failures = 1, prior_settings = 1 / 0.03; /* p1 = 0.03 before anything ran */
 enum { MAX_SUSPECTS = 120 };                                       /* hypotheses kept of one failure */
 
 struct blame_model {
 	const struct model_input *in;
+	struct failure_field *field; /* NULL unless most knobs are numbers */
 	struct columns columns;
 	size_t n_words;
 	uint64_t *passed;          /* n_ids x n_words: bit of each passing run that contains the setting */
@@ -28,6 +32,7 @@ struct blame_model {
 	double p_single;           /* p1 */
 	struct suspicion *suspect; /* every hypothesis of every failure */
 	size_t n_suspects, suspect_capacity;
+	struct hint_record hints;
 	int *slot; /* open addressing: index into suspect + 1, 0 = free; a power of two */
 	size_t n_slots;
 	struct suspicion *ranked; /* the same, strongest first */
@@ -179,6 +184,9 @@ struct failure {
 	int n_changed; /* how many of them left the reference */
 	struct suspicion *survivor;
 	size_t n, capacity;
+	bool *named; /* levers that its text names; n_levers */
+	struct hint *hint;
+	size_t n_hints, hint_capacity;
 };
 
 /* A survivor with its present weight: what earlier failures made of it, else its prior. */
@@ -231,27 +239,31 @@ static void list_survivors(struct blame_model *m, struct failure *f)
 				add_survivor(m, f, subset(f, 3, i, j, k));
 }
 
-static bool names(const struct suspicion *h, const struct lever_pair *hint)
+static void add_hint(struct failure *f, struct hint hint)
 {
-	bool a = false, b = false;
-	for (int i = 0; i < h->n; i++) {
-		a |= h->lever[i] == hint->lever_a && h->setting[i] == hint->setting_a;
-		b |= h->lever[i] == hint->lever_b && h->setting[i] == hint->setting_b;
-	}
-	/* A pair of twice the same setting names that setting. */
-	return a && b && h->n == (hint->lever_a == hint->lever_b ? 1 : 2);
+	grow_array(&f->hint, &f->hint_capacity, f->n_hints + 1, sizeof(*f->hint));
+	f->hint[f->n_hints++] = hint;
 }
 
-static void apply_hints(struct failure *f)
+static bool contains_pair(const int *setting, const struct lever_pair *p)
 {
-	for (size_t k = 0; k < f->observation->n_hints; k++) {
-		for (size_t i = 0; i < f->n; i++) {
-			if (!names(&f->survivor[i], &f->observation->hints[k]))
-				continue;
-			f->survivor[i].q = fmax(f->survivor[i].q, q_hint);
-			f->survivor[i].hinted = true;
-		}
-	}
+	return setting[p->lever_a] == p->setting_a && setting[p->lever_b] == p->setting_b;
+}
+
+static void list_hints(const struct blame_model *m, struct failure *f)
+{
+	const struct observation *o = f->observation;
+	const struct model_input *in = m->in;
+	f->n_hints = 0;
+	for (size_t k = 0; k < in->n_known_conflicts; k++)
+		if (contains_pair(o->setting, &in->known_conflicts[k]))
+			add_hint(f, (struct hint){.source = HINT_CONFLICT, .pair = in->known_conflicts[k]});
+	for (size_t k = 0; k < o->n_hints; k++)
+		if (contains_pair(o->setting, &o->hints[k]))
+			add_hint(f, (struct hint){.source = HINT_PAIR, .pair = o->hints[k]});
+	int n = o->evidence ? evidence_named(in->levers, in->n_levers, o->setting, o->evidence, f->named) : 0;
+	if (n)
+		add_hint(f, (struct hint){.source = HINT_TEXT, .named = f->named, .n_named = n});
 }
 
 static int compare_ids(const struct suspicion *a, const struct suspicion *b)
@@ -278,7 +290,8 @@ static int stronger_first(const void *va, const void *vb)
 static void blame(struct blame_model *m, struct failure *f)
 {
 	bool sole = f->n == 1;
-	apply_hints(f);
+	for (size_t k = 0; k < f->n_hints; k++)
+		hint_apply(&m->hints, &f->hint[k], f->survivor, f->n);
 	qsort(f->survivor, f->n, sizeof(*f->survivor), stronger_first);
 	size_t n = MIN_OF(f->n, (size_t)MAX_SUSPECTS);
 	double none_true = 1;
@@ -293,7 +306,7 @@ static void blame(struct blame_model *m, struct failure *f)
 	}
 }
 
-static void explain_failure(struct blame_model *m, size_t index, struct failure *f)
+static void open_failure(struct blame_model *m, size_t index, struct failure *f)
 {
 	const struct columns *c = &m->columns;
 	f->observation = &m->in->observations[index];
@@ -306,11 +319,64 @@ static void explain_failure(struct blame_model *m, size_t index, struct failure 
 	for (int l = 0; l < c->n_levers; l++)
 		if (is_default(m, l, f->observation->setting[l]))
 			f->lever[next++] = l;
+	list_hints(m, f);
+}
+
+static void explain_failure(struct blame_model *m, size_t index, struct failure *f)
+{
+	open_failure(m, index, f);
 	list_survivors(m, f);
 	if (f->n)
 		blame(m, f);
 	else
 		m->transient[index] = true;
+}
+
+/* How right each source of hints has been, from what passing runs leave of each failure. */
+static void judge_hints(struct blame_model *m, size_t index, struct failure *f)
+{
+	open_failure(m, index, f);
+	if (f->n_hints == 0)
+		return;
+	list_survivors(m, f);
+	for (size_t k = 0; k < f->n_hints; k++)
+		hint_judge(&m->hints, &f->hint[k], f->survivor, f->n);
+}
+
+/* A known conflict is suspected before it has failed, until a run passes with it. */
+static void suspect_known_conflicts(struct blame_model *m)
+{
+	for (size_t k = 0; k < m->in->n_known_conflicts; k++) {
+		const struct lever_pair *p = &m->in->known_conflicts[k];
+		struct suspicion h = {.n = 2, .hinted = true, .q = hint_trust(&m->hints, HINT_CONFLICT)};
+		bool in_order = p->lever_a < p->lever_b;
+		h.lever[0] = in_order ? p->lever_a : p->lever_b;
+		h.setting[0] = in_order ? p->setting_a : p->setting_b;
+		h.lever[1] = in_order ? p->lever_b : p->lever_a;
+		h.setting[1] = in_order ? p->setting_b : p->setting_a;
+		bool is_reference =
+			is_default(m, h.lever[0], h.setting[0]) && is_default(m, h.lever[1], h.setting[1]);
+		if (p->lever_a != p->lever_b && !is_reference && !has_passed_together(m, &h))
+			(void)remember(m, &h);
+	}
+}
+
+static void explain_failures(struct blame_model *m)
+{
+	const struct model_input *in = m->in;
+	size_t n = (size_t)in->n_levers + 1;
+	struct failure f = {.lever = xcalloc(n, sizeof(*f.lever)), .named = xcalloc(n, sizeof(*f.named))};
+	for (size_t i = 0; i < in->n_observations; i++)
+		if (is_failure(in, &in->observations[i]))
+			judge_hints(m, i, &f);
+	suspect_known_conflicts(m);
+	for (size_t i = 0; i < in->n_observations; i++)
+		if (is_failure(in, &in->observations[i]))
+			explain_failure(m, i, &f);
+	free(f.lever);
+	free(f.named);
+	free(f.survivor);
+	free(f.hint);
 }
 
 /* ------------------------------------------------------------- fit and score */
@@ -364,13 +430,9 @@ enum err_code blame_model_fit(
 	m->bucket = xcalloc((size_t)m->columns.n_columns + 2, sizeof(*m->bucket));
 	record_passes(m);
 	m->p_single = single_prior(m);
-	struct failure f = {.lever = xcalloc((size_t)in->n_levers + 1, sizeof(*f.lever))};
-	for (size_t i = 0; i < in->n_observations; i++)
-		if (is_failure(in, &in->observations[i]))
-			explain_failure(m, i, &f);
-	free(f.lever);
-	free(f.survivor);
+	explain_failures(m);
 	index_suspects(m);
+	m->field = failure_field_fit(in);
 	*ret_model = m;
 	return OK;
 }
@@ -380,6 +442,7 @@ void blame_model_free(struct blame_model *m)
 	if (!m)
 		return;
 	columns_release(&m->columns);
+	failure_field_free(m->field);
 	void *arrays[] = {
 		m->passed, m->transient, m->suspect, m->slot, m->ranked, m->has_own, m->bucket, m->by_column};
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
@@ -426,7 +489,7 @@ static int never_together(const struct blame_model *m, const int *setting, int l
 	return n;
 }
 
-double blame_model_p_ok(const struct blame_model *m, const int *setting)
+static double p_ok_of_suspects(const struct blame_model *m, const int *setting)
 {
 	double p = 1;
 	int strangers = 0; /* pairs of non-reference settings that no passing run contains */
@@ -437,6 +500,13 @@ double blame_model_p_ok(const struct blame_model *m, const int *setting)
 		strangers += never_together(m, setting, l);
 	}
 	return p * pow(1 - q_pair, strangers);
+}
+
+double blame_model_p_ok(const struct blame_model *m, const int *setting)
+{
+	double p = p_ok_of_suspects(m, setting);
+	/* Two models of the same failures, neither of which is ahead on measured tasks: their mean is. */
+	return m->field ? (p + failure_field_p_ok(m->field, setting)) / 2 : p;
 }
 
 const struct suspicion *blame_model_suspicions(const struct blame_model *m, size_t *ret_count)

@@ -51,3 +51,11 @@ bool same_settings(const int *a, const int *b, int n_levers)
 {
 	return n_levers == 0 || memcmp(a, b, (size_t)n_levers * sizeof(*a)) == 0;
 }
+
+uint64_t settings_hash(const int *setting, int n_levers)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (int l = 0; l < n_levers; l++)
+		h = (h ^ (uint64_t)(unsigned)setting[l]) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}

@@ -25,6 +25,7 @@ void columns_init(struct columns *c, const struct lever *levers, int n_levers);
 void columns_release(struct columns *c);
 int settings_apart(const int *a, const int *b, int n_levers); /* levers in which they differ */
 bool same_settings(const int *a, const int *b, int n_levers);
+uint64_t settings_hash(const int *setting, int n_levers); /* FNV-1a over the numbers */
 
 static inline int columns_of(const struct columns *c, int lever, int setting)
 {

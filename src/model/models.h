@@ -24,8 +24,14 @@ struct lever {
 	const char *name;
 	bool is_patch, ordered;
 	int n_settings, reference;
-	struct lever_prior *prior;        /* n_settings */
-	const char *const *setting_names; /* n_settings; for explanations; NULL = none */
+	struct lever_prior *prior; /* n_settings */
+	/* n_settings; for explanations, and where all of them are numbers they are the lever's axis (axes.h);
+	 * NULL = none. */
+	const char *const *setting_names;
+	/* What a failure's text may call it besides its name: mechanism, flag, files and functions of a
+	 * patch. */
+	const char *const *words;
+	size_t n_words;
 };
 
 struct lever_pair {
@@ -49,8 +55,20 @@ struct observation {
 	double peak_bytes;      /* NAN = not read */
 	double shortfall_bytes; /* of an OOM; NAN = unknown; negative = more free than asked for: no bound */
 	bool thrash;            /* near capacity without a peak reading */
-	const struct lever_pair *hints; /* pairs named by the failure's own text */
+	const struct lever_pair *hints; /* pairs that somebody who read the failure's text names */
 	size_t n_hints;
+	const char *evidence; /* the text itself: the line that shows the failure; NULL = none */
+};
+
+/* A run of the same job elsewhere (another size, other devices), on this task's levers. */
+struct sibling_run {
+	int sibling;         /* 0, 1, ...: nearest first; runs of one sibling share what is its own */
+	const double *value; /* n_levers: the number on a lever with a number axis, else the setting's index;
+				-1 = it is none of this task's */
+	double gain_ln;      /* against any base of the sibling; NAN = no time */
+	double peak_bytes;   /* NAN = not read */
+	bool out_of_memory;
+	double capacity_bytes;
 };
 
 /* A model borrows what its input points to: levers, observations and pairs outlive it. */
@@ -62,6 +80,8 @@ struct model_input {
 	size_t n_observations;
 	const struct lever_pair *declared_pairs; /* enabling pairs */
 	size_t n_declared_pairs;
+	const struct lever_pair *known_conflicts; /* of the catalogue or the bank: expected to fail */
+	size_t n_known_conflicts;
 	double sigma_pair;
 	int reference_runs;               /* R; 0 = the reference does not fit: the first valid run with a
 					     step time is the provisional time reference */
@@ -69,6 +89,8 @@ struct model_input {
 	double memory_cap_bytes;          /* INFINITY = none */
 	double reference_peak_bytes;      /* NAN = unknown */
 	double reference_shortfall_bytes; /* where the reference does not fit; NAN = unknown */
+	const struct sibling_run *sibling_runs; /* experience */
+	size_t n_sibling_runs;
 };
 
 struct time_model;
@@ -79,7 +101,7 @@ void time_model_free(struct time_model *m);
 void time_model_predict(struct time_model *m, const int *setting, double predicted_peak_bytes,
 	double *ret_mean, double *ret_sd);
 /* Posterior of one setting's own coefficient (marginal). */
-void time_model_setting(const struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd);
+void time_model_setting(struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd);
 
 struct memory_model;
 enum err_code memory_model_fit(

@@ -1,10 +1,13 @@
 /*
- * Rules R1 and R2: a Gaussian linear model of ln speed-up in dual form. The features of a candidate are taken
- * relative to those of the run that defines y = 0: the reference, or, where the reference does not fit, the
- * first valid run.
+ * Rules R1 and R2 and the structured kernel: a Gaussian process on ln speed-up with covariance
  *
- * Fit: A = Phi S Phi' + nugget + noise = L L'. Kept per column d: v_d = L^-1 Phi S e_d, so that a candidate
- * with m changed columns costs O(m n).
+ *     K = Phi S Phi' + s2 [w1 single + w2 pair + w3 product] + nugget + noise
+ *
+ * in dual form, the bracket pinned to 0 at the configuration where y = 0. s2, the weights and the metric are
+ * hyperparameters on a grid, s2 = 0 among them; fits whose evidence is near the best are averaged.
+ *
+ * Fit: A = K over the runs = L L'. For s2 = 0 there is kept per column d: v_d = L^-1 Phi S e_d, so that a
+ * candidate with m changed columns costs O(m n); with structure it costs O(n^2).
  */
 #include "base/base.h"
 
@@ -16,192 +19,87 @@
 #include "model/columns.h"
 #include "model/dense.h"
 #include "model/models.h"
+#include "model/time_basis.h"
+#include "model/time_structure.h"
 
 static const double nugget_variance = 0.02 * 0.02; /* what one configuration adds to the features */
 static const double jitter_first = 1e-10, jitter_last = 1e-4;
+/* The grid: s2 in units of the variance of y, and how it is split. */
+static const double scale_grid[] = {0.7, 2}, smallest_variance = 0.1 * 0.1;
+static const struct {
+	double single, pair, product;
+} split_grid[] = {{1, 0, 0.15}, {0.6, 0.4, 0.1}, {0.3, 0.4, 0.4}, {0.1, 0.2, 0.8}};
+static const struct metric metric_grid[] = {{1, false}, {3, false}, {1, true}, {3, true}};
+/* Structure has to be asked for: with no data there is none. */
+static const double structure_prior_ln = -4, averaged_nats = 2.5;
+enum { FITS_MAX = 8, STRUCTURED_ROWS_MAX = 200, METRICS = ARRAY_LEN(metric_grid) };
 
 /* Levers in which a configuration may differ from the anchor (below) and still be reckoned from it. */
 enum { NEAR = 4 };
 
-/* Features behind the settings and the declared pairs. */
-enum shared_feature { PATCH_SLOPE, THRASH, KNOB_SLOPE, COUNT, N_SHARED };
-
-static const struct {
-	double mean, sd;
-} shared_prior[N_SHARED] = {
-	[PATCH_SLOPE] = {0, 0.4},
-	[THRASH] = {-0.05, 0.1},
-	[KNOB_SLOPE] = {0, 0.4},
-	[COUNT] = {0, 0.02},
-};
-
-struct feature {
-	int column;
-	double value;
+struct fit {
+	double s2;
+	struct likeness split;
+	int metric;
+	double log_evidence, weight;
+	double *lower, *alpha; /* n x n, n */
 };
 
 struct time_model {
-	const struct model_input *in;
-	struct columns columns;
-	int n_features, n_rows;
-	int *row;             /* observation index of each row; n_rows */
-	const int *base;      /* settings at which y = 0 */
-	int base_observation; /* the provisional reference; -1 = the reference itself or none */
-	int *reference;       /* n_levers */
-	double base_thrash, base_gain;
-	double *mean, *variance; /* prior; n_features */
-	double *shift;           /* posterior mean - prior mean; n_features */
-	double *v;               /* n_features x n_rows */
-	double *alpha, *lower;   /* n_rows; n_rows x n_rows */
-	struct feature *list;    /* scratch of the prediction in progress */
-	double *whitened;        /* the same; n_rows */
-	/* Whitened covariances of one configuration: those of its neighbours differ in a few columns. */
+	struct time_basis basis;
+	struct structure structure;
+	int n_rows, n_fits;
+	uint64_t *row_hash; /* of the rows' settings */
+	struct fit fit[FITS_MAX];
+	int plain;          /* the fit without structure; -1 = it is not among them */
+	double *covariance; /* Phi S e_d by column: n_features x n_rows */
+	double *shift,
+		*v; /* of the plain fit: posterior mean - prior mean, n_features; n_features x n_rows */
+	bool metric_used[METRICS];
+	struct row_table table[METRICS];   /* likeness with the rows and, last, with the base */
+	struct likeness *to_base[METRICS]; /* of the rows; NULL = the metric is not used */
+	/* Scratch: whitened (plain fit) and plain covariances of the prediction in progress; those of one
+	 * configuration, the anchor, from which its neighbours' differ in a few columns. */
+	double *whitened, *k, *k_fit, *anchor_whitened, *anchor_k;
+	struct likeness *pinned[METRICS];
 	int *anchor;
 	double anchor_thrash;
-	double *anchor_whitened;
 };
 
-static double thrash_of(const struct model_input *in, double peak_bytes)
+/* ------------------------------------------------------------- linear part */
+
+static struct point row_point(const struct time_model *m, int row)
 {
-	double fill = peak_bytes / in->capacity_bytes;
-	return fill > 0.9 ? (fill - 0.9) / 0.1 : 0; /* also 0 where either is unknown */
+	return time_basis_row_point(&m->basis, row);
 }
 
-static double observed_thrash(const struct model_input *in, const struct observation *o)
+static void fill_rows(struct time_model *m, double *phi, double *residual)
 {
-	if (isnan(o->peak_bytes) && o->thrash)
-		return 0.5; /* the middle of [0.9C, C] */
-	return thrash_of(in, o->peak_bytes);
-}
-
-static void setting_prior(const struct lever *lever, int setting, double *ret_mean, double *ret_sd)
-{
-	const struct lever_prior *p = &lever->prior[setting];
-	if (p->experienced) {
-		*ret_mean = p->mean_ln;
-		*ret_sd = p->sd_ln;
-		return;
+	struct time_basis *b = &m->basis;
+	for (int i = 0; i < m->n_rows; i++) {
+		double *row = phi + (size_t)i * (size_t)b->n_features;
+		int n = time_basis_list(b, b->base, row_point(m, i));
+		residual[i] = time_basis_row(b, i)->gain_ln - b->base_gain;
+		for (int k = 0; k < n; k++) {
+			row[b->list[k].column] = b->list[k].value;
+			residual[i] -= b->list[k].value * b->mean[b->list[k].column];
+		}
 	}
-	double predicted = fabs(p->predicted_gain_ln);
-	double sd = lever->is_patch ? fmax(0.03, 0.15 * predicted) : fmax(0.05, 0.5 * predicted);
-	*ret_mean = fmin(0.3 * p->predicted_gain_ln, p->amdahl_cap_ln);
-	*ret_sd = fmin(fmax(0.6 * p->amdahl_cap_ln, 0.003), sd);
-}
-
-static void fill_prior(struct time_model *m)
-{
-	const struct columns *c = &m->columns;
-	for (int j = 0; j < c->n_columns; j++) {
-		double sd;
-		setting_prior(&c->levers[c->lever[j]], c->setting[j], &m->mean[j], &sd);
-		m->variance[j] = sd * sd;
-	}
-	int next = c->n_columns;
-	for (size_t p = 0; p < m->in->n_declared_pairs; p++, next++)
-		m->variance[next] = 0.06 * 0.06;
-	for (int s = 0; s < N_SHARED; s++, next++) {
-		m->mean[next] = shared_prior[s].mean;
-		m->variance[next] = shared_prior[s].sd * shared_prior[s].sd;
-	}
-}
-
-static bool pair_is_on(const struct lever_pair *p, const int *setting)
-{
-	return setting[p->lever_a] == p->setting_a && setting[p->lever_b] == p->setting_b;
-}
-
-/* Adds one setting, with sign, to the feature list and to the shared sums. */
-static int add_setting(const struct time_model *m, int lever, int setting, double sign, double *shared, int n)
-{
-	int column = columns_of(&m->columns, lever, setting);
-	if (column < 0)
-		return n;
-	const struct lever *l = &m->in->levers[lever];
-	const struct lever_prior *p = &l->prior[setting];
-	m->list[n++] = (struct feature){column, sign};
-	shared[COUNT] += sign;
-	if (!p->experienced)
-		shared[l->is_patch ? PATCH_SLOPE : KNOB_SLOPE] += sign * p->predicted_gain_ln;
-	return n;
-}
-
-struct point {
-	const int *setting;
-	double thrash;
-};
-
-/* Non-zero entries of phi(to) - phi(from), into m->list. */
-static int list_features(const struct time_model *m, struct point from, struct point to)
-{
-	double shared[N_SHARED] = {[THRASH] = to.thrash - from.thrash};
-	int n = 0;
-	for (int l = 0; l < m->columns.n_levers; l++) {
-		if (to.setting[l] == from.setting[l])
-			continue;
-		n = add_setting(m, l, to.setting[l], 1, shared, n);
-		n = add_setting(m, l, from.setting[l], -1, shared, n);
-	}
-	for (size_t p = 0; p < m->in->n_declared_pairs; p++) {
-		const struct lever_pair *pair = &m->in->declared_pairs[p];
-		int change = (int)pair_is_on(pair, to.setting) - (int)pair_is_on(pair, from.setting);
-		if (change)
-			m->list[n++] = (struct feature){m->columns.n_columns + (int)p, change};
-	}
-	int first = m->columns.n_columns + (int)m->in->n_declared_pairs;
-	for (int s = 0; s < N_SHARED; s++)
-		if (shared[s] != 0)
-			m->list[n++] = (struct feature){first + s, shared[s]};
-	return n;
-}
-
-static struct point base_point(const struct time_model *m)
-{
-	return (struct point){m->base, m->base_thrash};
-}
-
-static void choose_base(struct time_model *m)
-{
-	const struct model_input *in = m->in;
-	m->base = m->reference;
-	m->base_observation = -1;
-	m->base_thrash = thrash_of(in, in->reference_peak_bytes);
-	if (in->reference_runs > 0)
-		return;
-	for (size_t i = 0; i < in->n_observations; i++) {
-		const struct observation *o = &in->observations[i];
-		if (!o->has_gain || !o->incumbent_allowed)
-			continue;
-		m->base = o->setting;
-		m->base_thrash = observed_thrash(in, o);
-		m->base_gain = o->gain_ln;
-		m->base_observation = (int)i;
-		return;
-	}
-}
-
-static void choose_rows(struct time_model *m)
-{
-	const struct model_input *in = m->in;
-	if (in->reference_runs == 0 && m->base_observation < 0)
-		return; /* step times without anything to compare them with */
-	for (size_t i = 0; i < in->n_observations; i++)
-		if (in->observations[i].has_gain && (int)i != m->base_observation)
-			m->row[m->n_rows++] = (int)i;
 }
 
 /* scaled: Phi S. */
-static void fill_covariance(struct time_model *m, const double *phi, const double *scaled, double *a)
+static void fill_covariance(const struct time_model *m, const double *phi, const double *scaled, double *a)
 {
-	const struct model_input *in = m->in;
-	size_t n = (size_t)m->n_rows, f = (size_t)m->n_features;
+	const struct model_input *in = m->basis.in;
+	size_t n = (size_t)m->n_rows, f = (size_t)m->basis.n_features;
 	double run_variance = in->sigma_pair * in->sigma_pair / 2;
 	double shared_reference = run_variance / MAX_OF(in->reference_runs, 1);
 	for (size_t i = 0; i < n; i++) {
-		const struct observation *oi = &in->observations[m->row[i]];
-		bool at_base = same_settings(oi->setting, m->base, in->n_levers);
+		const struct observation *oi = time_basis_row(&m->basis, (int)i);
+		bool at_base = same_settings(oi->setting, m->basis.base.setting, in->n_levers);
 		for (size_t j = 0; j <= i; j++) {
-			const struct observation *oj = &in->observations[m->row[j]];
-			double sum = shared_reference + dot(scaled + i * f, phi + j * f, m->n_features);
+			const struct observation *oj = time_basis_row(&m->basis, (int)j);
+			double sum = shared_reference + dot(scaled + i * f, phi + j * f, (int)f);
 			if (!at_base && same_settings(oi->setting, oj->setting, in->n_levers))
 				sum += nugget_variance;
 			a[i * n + j] = sum;
@@ -210,70 +108,244 @@ static void fill_covariance(struct time_model *m, const double *phi, const doubl
 	}
 }
 
-static void fill_rows(struct time_model *m, double *phi, double *residual)
+/* ------------------------------------------------------------- structure */
+
+static struct likeness pin(struct likeness both, struct likeness a_base, struct likeness b_base)
 {
-	const struct model_input *in = m->in;
-	for (int i = 0; i < m->n_rows; i++) {
-		const struct observation *o = &in->observations[m->row[i]];
-		double *row = phi + (size_t)i * (size_t)m->n_features;
-		int n = list_features(m, base_point(m), (struct point){o->setting, observed_thrash(in, o)});
-		residual[i] = o->gain_ln - m->base_gain;
-		for (int k = 0; k < n; k++) {
-			row[m->list[k].column] = m->list[k].value;
-			residual[i] -= m->list[k].value * m->mean[m->list[k].column];
-		}
+	return (struct likeness){both.single - a_base.single - b_base.single + 1,
+		both.pair - a_base.pair - b_base.pair + 1,
+		both.product - a_base.product - b_base.product + 1};
+}
+
+static double structured(const struct fit *f, const struct likeness *l)
+{
+	return f->s2 *
+	       (f->split.single * l->single + f->split.pair * l->pair + f->split.product * l->product);
+}
+
+static void prepare_metric(struct time_model *m, int metric)
+{
+	int n = m->n_rows;
+	const struct structure *s = &m->structure;
+	struct row_table *t = &m->table[metric];
+	row_table_init(t, m->basis.in->levers, m->basis.in->n_levers, n + 1, LIKENESS_TERMS);
+	m->to_base[metric] = xcalloc((size_t)n + 1, sizeof(struct likeness));
+	m->pinned[metric] = xcalloc((size_t)n + 1, sizeof(struct likeness));
+	for (int i = 0; i < n; i++)
+		structure_fill_row(s, metric_grid[metric], t, i, row_point(m, i).setting);
+	structure_fill_row(s, metric_grid[metric], t, n, m->basis.base.setting);
+	row_table_sum(t, m->basis.base.setting);
+	for (int i = 0; i < n; i++)
+		m->to_base[metric][i] = structure_likeness(s, t, i);
+}
+
+static void release_metric(struct time_model *m, int metric)
+{
+	row_table_release(&m->table[metric]);
+	free(m->to_base[metric]);
+	free(m->pinned[metric]);
+	m->to_base[metric] = m->pinned[metric] = NULL;
+}
+
+/* Pinned likeness of a configuration with the rows; returns that with the base, which is not pinned. */
+static struct likeness fill_pinned(
+	struct time_model *m, int metric, const int *setting, int n_rows, struct likeness *ret_pinned)
+{
+	const struct structure *s = &m->structure;
+	struct row_table *t = &m->table[metric];
+	row_table_sum(t, setting);
+	struct likeness to_base = structure_likeness(s, t, m->n_rows);
+	for (int i = 0; i < n_rows; i++)
+		ret_pinned[i] = pin(structure_likeness(s, t, i), m->to_base[metric][i], to_base);
+	return to_base;
+}
+
+/* ------------------------------------------------------------- fits */
+
+static void fit_release(struct fit *f)
+{
+	free(f->lower);
+	free(f->alpha);
+	*f = (struct fit){0};
+}
+
+/* -r' A^-1 r / 2 - sum of ln diag L; alpha = A^-1 r. False: not positive definite. */
+static bool condition(struct fit *f, int n, const double *a, const double *residual)
+{
+	size_t size = (size_t)n;
+	f->lower = xcalloc(size * size + 1, sizeof(*f->lower));
+	f->alpha = xcalloc(size + 1, sizeof(*f->alpha));
+	if (!cholesky_with_jitter(a, n, jitter_first, jitter_last, f->lower))
+		return false;
+	memcpy(f->alpha, residual, size * sizeof(*residual));
+	solve_lower(f->lower, n, f->alpha);
+	f->log_evidence = -0.5 * dot(f->alpha, f->alpha, n);
+	for (size_t i = 0; i < size; i++)
+		f->log_evidence -= log(f->lower[i * size + i]);
+	solve_lower_transposed(f->lower, n, f->alpha);
+	return true;
+}
+
+/* Keeps the best, best first; the first of equals stays before the later. */
+static void keep(struct time_model *m, struct fit *f, int most)
+{
+	int at = m->n_fits;
+	while (at > 0 && f->log_evidence > m->fit[at - 1].log_evidence)
+		at--;
+	if (at >= most) {
+		fit_release(f);
+		return;
 	}
+	if (m->n_fits == most)
+		fit_release(&m->fit[--m->n_fits]);
+	memmove(&m->fit[at + 1], &m->fit[at], (size_t)(m->n_fits - at) * sizeof(*f));
+	m->fit[at] = *f;
+	m->n_fits++;
+}
+
+static double variance_of_gains(const struct time_model *m)
+{
+	double sum = 0, sum_sq = 0, n = m->n_rows + 1; /* the base, at 0, is one of them */
+	for (int i = 0; i < m->n_rows; i++) {
+		double y = time_basis_row(&m->basis, i)->gain_ln - m->basis.base_gain;
+		sum += y;
+		sum_sq += y * y;
+	}
+	return fmax(sum_sq / n - sum / n * (sum / n), smallest_variance);
+}
+
+static void try_structure(
+	struct time_model *m, int metric, const double *linear, const double *residual, int most)
+{
+	size_t n = (size_t)m->n_rows;
+	CLEANUP(free_ptr) struct likeness *between = xcalloc(n * n + 1, sizeof(*between));
+	CLEANUP(free_ptr) double *a = xcalloc(n * n + 1, sizeof(*a));
+	double variance = variance_of_gains(m);
+	for (size_t i = 0; i < n; i++)
+		(void)fill_pinned(m, metric, row_point(m, (int)i).setting, (int)i + 1, between + i * n);
+	for (size_t s = 0; s < ARRAY_LEN(scale_grid); s++)
+		for (size_t w = 0; w < ARRAY_LEN(split_grid); w++) {
+			struct fit f = {.s2 = scale_grid[s] * variance,
+				.split = {split_grid[w].single, split_grid[w].pair, split_grid[w].product},
+				.metric = metric};
+			for (size_t i = 0; i < n; i++)
+				for (size_t j = 0; j <= i; j++)
+					a[i * n + j] =
+						linear[i * n + j] + structured(&f, &between[i * n + j]);
+			if (condition(&f, m->n_rows, a, residual)) {
+				f.log_evidence += structure_prior_ln;
+				keep(m, &f, most);
+			} else
+				fit_release(&f);
+		}
+}
+
+/* A prediction with structure costs n^2 a fit. */
+static int fits_allowed(const struct time_model *m)
+{
+	if (m->structure.n_parts == 0 || m->n_rows > STRUCTURED_ROWS_MAX)
+		return 1;
+	return m->n_rows <= 64 ? FITS_MAX : m->n_rows <= 128 ? 3 : 1;
+}
+
+static void weigh(struct time_model *m)
+{
+	double sum = 0, best = m->fit[0].log_evidence;
+	while (m->n_fits > 1 && m->fit[m->n_fits - 1].log_evidence < best - averaged_nats)
+		fit_release(&m->fit[--m->n_fits]);
+	m->plain = -1;
+	for (int i = 0; i < m->n_fits; i++) {
+		m->fit[i].weight = exp(m->fit[i].log_evidence - best);
+		sum += m->fit[i].weight;
+		if (m->fit[i].s2 == 0)
+			m->plain = i;
+		else
+			m->metric_used[m->fit[i].metric] = true;
+	}
+	for (int i = 0; i < m->n_fits; i++)
+		m->fit[i].weight /= sum;
+	for (int metric = 0; metric < METRICS; metric++)
+		if (!m->metric_used[metric])
+			release_metric(m, metric);
+}
+
+static enum err_code fit_all(
+	struct time_model *m, const double *linear, const double *residual, struct err *reterr)
+{
+	struct fit plain = {0};
+	if (!condition(&plain, m->n_rows, linear, residual)) {
+		fit_release(&plain);
+		return err_set(reterr, ERR_FAILED,
+			"time model: the covariance of %d runs is not positive definite", m->n_rows);
+	}
+	int most = fits_allowed(m);
+	keep(m, &plain, most);
+	for (int metric = 0; metric < METRICS; metric++) {
+		/* Without numbers both kinds of distance are ranks. */
+		bool is_repeated = metric_grid[metric].in_doublings && m->structure.axes.n_numbers == 0;
+		if (m->structure.n_parts == 0 || m->n_rows > STRUCTURED_ROWS_MAX || is_repeated)
+			continue;
+		prepare_metric(m, metric);
+		try_structure(m, metric, linear, residual, most);
+	}
+	weigh(m);
+	return OK;
+}
+
+/* What only the plain fit can keep: posterior of every column, whitened covariances. */
+static void fill_plain(struct time_model *m, double *scaled)
+{
+	size_t n = (size_t)m->n_rows, f = (size_t)m->basis.n_features;
+	const struct fit *plain = &m->fit[m->plain];
+	for (size_t i = 0; i < n * f; i++)
+		m->shift[i % f] += scaled[i] * plain->alpha[i / f];
+	solve_lower_many(plain->lower, m->n_rows, scaled, f);
+	transpose(scaled, n, f, m->v);
 }
 
 static enum err_code condition_on_rows(struct time_model *m, struct err *reterr)
 {
-	size_t n = (size_t)m->n_rows, f = (size_t)m->n_features;
+	size_t n = (size_t)m->n_rows, f = (size_t)m->basis.n_features;
 	CLEANUP(free_ptr) double *phi = xcalloc(n * f + 1, sizeof(*phi));
 	CLEANUP(free_ptr) double *scaled = xcalloc(n * f + 1, sizeof(*scaled));
 	CLEANUP(free_ptr) double *a = xcalloc(n * n + 1, sizeof(*a));
-	m->lower = xcalloc(n * n + 1, sizeof(*m->lower));
-	m->alpha = xcalloc(n + 1, sizeof(*m->alpha));
-	m->whitened = xcalloc(n + 1, sizeof(*m->whitened));
-	m->anchor_whitened = xcalloc(n + 1, sizeof(*m->anchor_whitened));
-	m->v = xcalloc(n * f + 1, sizeof(*m->v));
-	fill_rows(m, phi, m->alpha);
+	CLEANUP(free_ptr) double *residual = xcalloc(n + 1, sizeof(*residual));
+	fill_rows(m, phi, residual);
 	for (size_t i = 0; i < n * f; i++)
-		scaled[i] = phi[i] * m->variance[i % f];
+		scaled[i] = phi[i] * m->basis.variance[i % f];
 	fill_covariance(m, phi, scaled, a);
-	if (!cholesky_with_jitter(a, m->n_rows, jitter_first, jitter_last, m->lower))
-		return err_set(reterr, ERR_FAILED,
-			"time model: the covariance of %d runs is not positive definite", m->n_rows);
-	solve_lower(m->lower, m->n_rows, m->alpha);
-	solve_lower_transposed(m->lower, m->n_rows, m->alpha);
-	for (size_t i = 0; i < n * f; i++)
-		m->shift[i % f] += scaled[i] * m->alpha[i / f];
-	solve_lower_many(m->lower, m->n_rows, scaled, f);
-	transpose(scaled, n, f, m->v);
+	TRY(fit_all(m, a, residual, reterr));
+	transpose(scaled, n, f, m->covariance);
+	if (m->plain >= 0)
+		fill_plain(m, scaled);
 	return OK;
+}
+
+static void allocate(struct time_model *m)
+{
+	size_t n = (size_t)m->n_rows + 1, f = (size_t)m->basis.n_features;
+	m->covariance = xcalloc(n * f, sizeof(double));
+	m->v = xcalloc(n * f, sizeof(double));
+	m->shift = xcalloc(f, sizeof(double));
+	m->row_hash = xcalloc(n, sizeof(*m->row_hash));
+	for (int i = 0; i < m->n_rows; i++)
+		m->row_hash[i] = settings_hash(row_point(m, i).setting, m->basis.columns.n_levers);
+	double **vectors[] = {&m->whitened, &m->k, &m->k_fit, &m->anchor_whitened, &m->anchor_k};
+	for (size_t i = 0; i < ARRAY_LEN(vectors); i++)
+		*vectors[i] = xcalloc(n, sizeof(double));
+	m->anchor = xcalloc((size_t)m->basis.columns.n_levers + 1, sizeof(*m->anchor));
 }
 
 enum err_code time_model_fit(const struct model_input *in, struct time_model **ret_model, struct err *reterr)
 {
 	struct time_model *m = xcalloc(1, sizeof(*m));
-	m->in = in;
-	columns_init(&m->columns, in->levers, in->n_levers);
-	m->n_features = m->columns.n_columns + (int)in->n_declared_pairs + N_SHARED;
-	m->mean = xcalloc((size_t)m->n_features, sizeof(*m->mean));
-	m->variance = xcalloc((size_t)m->n_features, sizeof(*m->variance));
-	m->shift = xcalloc((size_t)m->n_features, sizeof(*m->shift));
-	m->row = xcalloc(in->n_observations + 1, sizeof(*m->row));
-	m->reference = xcalloc((size_t)in->n_levers + 1, sizeof(*m->reference));
-	/* A lever adds at most its old and its new setting. */
-	m->list = xcalloc((size_t)(2 * in->n_levers + N_SHARED) + in->n_declared_pairs, sizeof(*m->list));
-	for (int l = 0; l < in->n_levers; l++)
-		m->reference[l] = in->levers[l].reference;
-	fill_prior(m);
-	choose_base(m);
-	m->anchor = xcalloc((size_t)in->n_levers + 1, sizeof(*m->anchor));
+	time_basis_init(&m->basis, in);
+	structure_init(&m->structure, in->levers, in->n_levers);
+	m->n_rows = m->basis.n_rows;
+	allocate(m);
 	if (in->n_levers)
-		memcpy(m->anchor, m->base, (size_t)in->n_levers * sizeof(*m->anchor));
-	m->anchor_thrash = m->base_thrash;
-	choose_rows(m);
+		memcpy(m->anchor, m->basis.base.setting, (size_t)in->n_levers * sizeof(*m->anchor));
+	m->anchor_thrash = m->basis.base.thrash;
 	enum err_code code = condition_on_rows(m, reterr);
 	if (code != OK) {
 		time_model_free(m);
@@ -287,98 +359,161 @@ void time_model_free(struct time_model *m)
 {
 	if (!m)
 		return;
-	columns_release(&m->columns);
-	free(m->row);
-	free(m->reference);
-	free(m->mean);
-	free(m->variance);
-	free(m->shift);
-	free(m->v);
-	free(m->alpha);
-	free(m->lower);
-	free(m->list);
-	free(m->anchor);
-	free(m->anchor_whitened);
-	free(m->whitened);
+	for (int i = 0; i < m->n_fits; i++)
+		fit_release(&m->fit[i]);
+	for (int metric = 0; metric < METRICS; metric++)
+		release_metric(m, metric);
+	structure_release(&m->structure);
+	time_basis_release(&m->basis);
+	void *arrays[] = {m->row_hash, m->covariance, m->shift, m->v, m->whitened, m->k, m->k_fit,
+		m->anchor_whitened, m->anchor_k, m->anchor};
+	for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
+		free(arrays[i]);
 	free(m);
 }
 
-/* The candidate's own nugget, where it has been run: adds to the mean and to the whitened covariances. */
-static double add_nugget(const struct time_model *m, const int *setting)
-{
-	int n = m->n_rows, n_same = 0;
-	double mean = 0;
-	CLEANUP(free_ptr) double *k = NULL;
-	for (int i = 0; i < n; i++) {
-		if (!same_settings(m->in->observations[m->row[i]].setting, setting, m->columns.n_levers))
-			continue;
-		if (!n_same++)
-			k = xcalloc((size_t)n, sizeof(*k));
-		k[i] = nugget_variance;
-		mean += nugget_variance * m->alpha[i];
-	}
-	if (n_same) {
-		solve_lower(m->lower, n, k);
-		for (int i = 0; i < n; i++)
-			m->whitened[i] += k[i];
-	}
-	return mean;
-}
+/* ------------------------------------------------------------- predict */
 
-static void add_whitened(const struct time_model *m, int n_features, double *whitened)
+static void add_columns(const struct time_model *m, const double *by_column, int n_features, double *sum)
 {
 	int n = m->n_rows;
 	for (int k = 0; k < n_features; k++) {
-		const double *v = m->v + (size_t)m->list[k].column * (size_t)n;
+		const double *v = by_column + (size_t)m->basis.list[k].column * (size_t)n;
 		for (int i = 0; i < n; i++)
-			whitened[i] += m->list[k].value * v[i];
+			sum[i] += m->basis.list[k].value * v[i];
 	}
 }
 
-/* L^-1 Phi S phi' of the point, from the anchor where that is near; a far point becomes the anchor. */
-static void whiten(struct time_model *m, struct point point)
+/* Covariances of the point with the rows, plain and whitened, from the anchor where that is near; a far point
+ * becomes the anchor. */
+static void fill_linear(struct time_model *m, struct point point)
 {
-	size_t n = (size_t)m->n_rows, n_levers = (size_t)m->columns.n_levers;
-	if (settings_apart(point.setting, m->anchor, m->columns.n_levers) > NEAR) {
-		memset(m->anchor_whitened, 0, n * sizeof(double));
-		add_whitened(m, list_features(m, base_point(m), point), m->anchor_whitened);
+	size_t bytes = (size_t)m->n_rows * sizeof(double), n_levers = (size_t)m->basis.columns.n_levers;
+	bool with_structure = m->plain != 0 || m->n_fits > 1;
+	if (settings_apart(point.setting, m->anchor, m->basis.columns.n_levers) > NEAR) {
+		int n = time_basis_list(&m->basis, m->basis.base, point);
+		memset(m->anchor_whitened, 0, bytes);
+		memset(m->anchor_k, 0, bytes);
+		add_columns(m, m->v, n, m->anchor_whitened);
+		if (with_structure)
+			add_columns(m, m->covariance, n, m->anchor_k);
 		memcpy(m->anchor, point.setting, n_levers * sizeof(*m->anchor));
 		m->anchor_thrash = point.thrash;
 	}
-	memcpy(m->whitened, m->anchor_whitened, n * sizeof(double));
 	struct point anchor = {m->anchor, m->anchor_thrash};
-	add_whitened(m, list_features(m, anchor, point), m->whitened);
+	int n = time_basis_list(&m->basis, anchor, point);
+	memcpy(m->whitened, m->anchor_whitened, bytes);
+	memcpy(m->k, m->anchor_k, bytes);
+	add_columns(m, m->v, n, m->whitened);
+	if (with_structure)
+		add_columns(m, m->covariance, n, m->k);
+}
+
+struct belief {
+	double mean, variance;
+};
+
+/* The covariance of a candidate's own nugget with the rows, into k_fit; false: it has not been run. */
+static bool fill_nugget(struct time_model *m, const int *setting)
+{
+	bool any = false;
+	memset(m->k_fit, 0, (size_t)m->n_rows * sizeof(double));
+	for (int i = 0; i < m->n_rows; i++)
+		if (same_settings(
+			    time_basis_row(&m->basis, i)->setting, setting, m->basis.columns.n_levers)) {
+			m->k_fit[i] = nugget_variance;
+			any = true;
+		}
+	return any;
+}
+
+static struct belief predict_plain(struct time_model *m, const int *setting, int n_features, bool has_nugget)
+{
+	const struct fit *f = &m->fit[m->plain];
+	struct belief b = {0, 0};
+	for (int k = 0; k < n_features; k++)
+		b.mean += m->basis.list[k].value * m->shift[m->basis.list[k].column];
+	if (has_nugget && fill_nugget(m, setting)) {
+		b.mean += dot(m->k_fit, f->alpha, m->n_rows);
+		solve_lower(f->lower, m->n_rows, m->k_fit);
+		for (int i = 0; i < m->n_rows; i++)
+			m->whitened[i] += m->k_fit[i];
+	}
+	b.variance = -dot(m->whitened, m->whitened, m->n_rows);
+	return b;
+}
+
+static struct belief predict_structured(struct time_model *m, const struct fit *f, const int *setting,
+	struct likeness to_base, bool has_nugget)
+{
+	memset(m->k_fit, 0, (size_t)m->n_rows * sizeof(double));
+	if (has_nugget)
+		(void)fill_nugget(m, setting);
+	for (int i = 0; i < m->n_rows; i++)
+		m->k_fit[i] += m->k[i] + structured(f, &m->pinned[f->metric][i]);
+	struct likeness equal = {1, 1, 1}, itself = pin(equal, to_base, to_base);
+	struct belief b = {dot(m->k_fit, f->alpha, m->n_rows), structured(f, &itself)};
+	solve_lower(f->lower, m->n_rows, m->k_fit);
+	b.variance -= dot(m->k_fit, m->k_fit, m->n_rows);
+	return b;
+}
+
+/* Moments of the mixture of all fits, on top of a common prior mean and variance. */
+static struct belief mix(
+	struct time_model *m, const int *setting, int n_features, bool has_nugget, struct belief prior)
+{
+	struct likeness to_base[METRICS] = {{0}};
+	double mean = 0, square = 0;
+	for (int metric = 0; metric < METRICS; metric++)
+		if (m->metric_used[metric])
+			to_base[metric] = fill_pinned(m, metric, setting, m->n_rows, m->pinned[metric]);
+	for (int i = 0; i < m->n_fits; i++) {
+		const struct fit *f = &m->fit[i];
+		struct belief b = f->s2 == 0
+					  ? predict_plain(m, setting, n_features, has_nugget)
+					  : predict_structured(m, f, setting, to_base[f->metric], has_nugget);
+		mean += f->weight * b.mean;
+		square += f->weight * (fmax(prior.variance + b.variance, 0) + b.mean * b.mean);
+	}
+	return (struct belief){prior.mean + mean, fmax(square - mean * mean, 0)};
 }
 
 void time_model_predict(struct time_model *m, const int *setting, double predicted_peak_bytes,
 	double *ret_mean, double *ret_sd)
 {
-	struct point point = {setting, thrash_of(m->in, predicted_peak_bytes)};
-	double mean = 0, variance = 0;
-	whiten(m, point);
-	int n_features = list_features(m, base_point(m), point);
+	struct time_basis *b = &m->basis;
+	struct point point = time_basis_point(b, setting, predicted_peak_bytes);
+	struct belief prior = {0, 0};
+	fill_linear(m, point);
+	int n_features = time_basis_list(b, b->base, point);
 	for (int k = 0; k < n_features; k++) {
-		int d = m->list[k].column;
-		mean += m->list[k].value * (m->mean[d] + m->shift[d]);
-		variance += m->list[k].value * m->list[k].value * m->variance[d];
+		double value = b->list[k].value;
+		prior.mean += value * b->mean[b->list[k].column];
+		prior.variance += value * value * b->variance[b->list[k].column];
 	}
-	if (!same_settings(setting, m->base, m->columns.n_levers)) {
-		variance += nugget_variance;
-		mean += add_nugget(m, setting);
-	}
-	variance -= dot(m->whitened, m->whitened, m->n_rows);
-	*ret_mean = mean;
-	*ret_sd = sqrt(fmax(variance, 0));
+	bool has_nugget = !same_settings(setting, b->base.setting, b->columns.n_levers);
+	prior.variance += has_nugget ? nugget_variance : 0;
+	struct belief belief = mix(m, setting, n_features, has_nugget, prior);
+	*ret_mean = belief.mean;
+	*ret_sd = sqrt(belief.variance);
 }
 
-void time_model_setting(const struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd)
+void time_model_setting(struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd)
 {
-	int d = columns_of(&m->columns, lever, setting);
+	struct time_basis *b = &m->basis;
+	int d = columns_of(&b->columns, lever, setting);
 	if (d < 0) {
 		*ret_mean = *ret_sd = 0;
 		return;
 	}
-	const double *v = m->v + (size_t)d * (size_t)m->n_rows;
-	*ret_mean = m->mean[d] + m->shift[d];
-	*ret_sd = sqrt(fmax(m->variance[d] - dot(v, v, m->n_rows), 0));
+	CLEANUP(free_ptr) int *changed = xcalloc((size_t)b->columns.n_levers, sizeof(*changed));
+	memcpy(changed, b->reference, (size_t)b->columns.n_levers * sizeof(*changed));
+	changed[lever] = setting;
+	size_t n = (size_t)m->n_rows;
+	memcpy(m->whitened, m->v + (size_t)d * n, n * sizeof(double));
+	memcpy(m->k, m->covariance + (size_t)d * n, n * sizeof(double));
+	b->list[0] = (struct feature){d, 1};
+	struct belief belief = mix(m, changed, 1, false, (struct belief){b->mean[d], b->variance[d]});
+	*ret_mean = belief.mean;
+	*ret_sd = sqrt(belief.variance);
 }

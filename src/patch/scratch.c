@@ -24,7 +24,7 @@ static void trim_end(struct strbuf *text)
 		text->buf[--text->len] = '\0';
 }
 
-/* The caller's environment without what would point git elsewhere, and with what points it here. */
+/* What helpers get of the caller's environment, and what points git here. */
 static void make_env(struct scratch *s, const char *git_dir, const char *objects)
 {
 	size_t n = 0, room = 0;
@@ -37,7 +37,7 @@ static void make_env(struct scratch *s, const char *git_dir, const char *objects
 	s->env[n++] = xstrdup("GIT_ATTR_NOSYSTEM=1");
 	s->env[n++] = xstrdup("LC_ALL=C");
 	for (char **e = environ; *e; e++) {
-		if (strncmp(*e, "GIT_", 4) == 0 || strncmp(*e, "LC_ALL=", 7) == 0)
+		if (!is_helper_variable(*e) || strncmp(*e, "LC_ALL=", 7) == 0)
 			continue;
 		grow_array(&s->env, &room, n + 2, sizeof(*s->env));
 		s->env[n++] = xstrdup(*e);

@@ -16,8 +16,7 @@
 static enum err_code chosen_trial(const struct state *s, const struct apply_options *options,
 	const struct trial **ret_trial, const struct duel **ret_duel, struct err *reterr)
 {
-	const struct duel *duel =
-		s->finished && s->delivered_finalist ? &s->duels[s->delivered_finalist - 1] : NULL;
+	const struct duel *duel = state_delivered(s);
 	int number = options->trial ? options->trial : duel ? duel->trial : 0;
 	if (!number && !s->finished)
 		return err_set(reterr, ERR_STATE, "nothing is promoted yet; next: infrarsi run");

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "promote/promotion.h"
+#include "stats/noise.h"
 
 enum { REFERENCE_RETRIES = 2 };
 
@@ -28,6 +29,8 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 	const struct trial *chosen = NULL;
 	for (size_t i = 0; i < count && code == OK && !chosen; i++) {
 		const struct trial *t = &s->trials[s->observation_trial[order[i]]];
+		if (s->has_standing && t->number == s->standing.trial)
+			break; /* what comes behind it is not believed better */
 		if (!was_finalist(s, t) && !state_waits_for_review(s, t))
 			chosen = t;
 	}
@@ -37,11 +40,28 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 	return code;
 }
 
+/* Two gains over the same reference, each the mean of its pairs (DESIGN section 10: the interval's quantile).
+ */
+static bool is_better(const struct duel_result *now, const struct duel_result *before)
+{
+	double variance =
+		now->sigma * now->sigma / now->pairs + before->sigma * before->sigma / before->pairs;
+	double nu = fmin(now->nu, before->nu);
+	return now->gain_ln - before->gain_ln > student_t_quantile(0.975, nu) * sqrt(variance);
+}
+
+static bool takes_over(const struct state *s, const struct duel *d)
+{
+	if (!d || !d->valid || !d->result.delivered)
+		return false;
+	return !s->has_standing || is_better(&d->result, &s->standing.result);
+}
+
 static enum err_code open_or_conclude(const struct state *s, struct promotion_step *step, struct err *reterr)
 {
 	const struct duel *last = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
 	const struct trial *finalist = NULL;
-	bool delivered = last && last->valid && last->result.delivered;
+	bool delivered = takes_over(s, last);
 	if (!delivered && s->n_duels < FINALISTS_ALLOWED)
 		TRY(next_finalist(s, &finalist, reterr));
 	if (!finalist) {

@@ -2,6 +2,9 @@
  * Promotion (DESIGN section 10, CONTROLLER R9): finalists one after another, each in a sequential,
  * order-swapped duel against the untouched reference. A pure function of the state says what is to be done
  * next; the campaign does it and records it, so promotion resumes wherever it was stopped.
+ *
+ * Where an earlier promotion delivered a winner, it stands: only candidates that the models believe better
+ * are re-tested, and one takes its place only when its gain is larger beyond the noise of both duels.
  */
 #ifndef INFRARSI_PROMOTE_PROMOTION_H
 #define INFRARSI_PROMOTE_PROMOTION_H

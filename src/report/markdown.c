@@ -59,42 +59,66 @@ static void add_head(const struct state *s, struct strbuf *text)
 	strbuf_addstr(text, ", last entry ");
 	add_cell(text, s->last_utc);
 	strbuf_addstr(text, ".\n\n");
+	if (s->has_standing) {
+		add_standing(s, text);
+		strbuf_addch(text, '\n');
+	}
 	strbuf_addstr(text, "    ");
 	report_delivered_line(s, text);
 	strbuf_addch(text, '\n');
 }
 
+static void add_claim(const struct state *s, const struct duel *d, const char *finalist, struct strbuf *text)
+{
+	const char *result = !d->result.delivered ? "not beyond noise"
+			     : s->has_standing && d != &s->standing && s->finished
+				     ? "faster, but not proven better than what was delivered before"
+				     : "delivered";
+	strbuf_addf(text, "| %s | %d | ", finalist, d->trial);
+	add_speedup(text, d->claimed_ln, 3);
+	strbuf_addstr(text, " | ");
+	if (d->finished && d->valid)
+		strbuf_addf(text, "%.3fx | %.3f to %.3f | %.3fx | %s |\n", exp(d->result.gain_ln),
+			exp(d->result.low_ln), exp(d->result.high_ln), exp(d->result.threshold_ln), result);
+	else
+		strbuf_addf(
+			text, "- | - | - | %s |\n", d->finished ? "a re-run was not valid" : "not finished");
+}
+
+static void add_pairs(const struct duel *d, const char *finalist, struct strbuf *text)
+{
+	strbuf_addf(text, "Pairs of finalist %s, s/update:", finalist);
+	for (size_t p = 0; p < d->n_pairs; p++)
+		if (d->reference_runs[p].has_time && d->candidate_runs[p].has_time)
+			strbuf_addf(
+				text, " %.4f/%.4f", d->reference_runs[p].time_s, d->candidate_runs[p].time_s);
+	strbuf_addstr(text, " (reference/candidate).\n\n");
+}
+
+/* The standing delivery of an earlier promotion comes first, then the duels of the last one. */
 static void add_claims(const struct state *s, struct strbuf *text)
 {
-	if (!s->n_duels)
+	if (!s->n_duels && !s->has_standing)
 		return;
 	strbuf_addstr(text, "## Claimed and delivered\n\n| finalist | trial | claimed in search | measured "
 			    "in the duel | 95% interval | "
 			    "needed | result |\n|---|---|---|---|---|---|---|\n");
+	if (s->has_standing)
+		add_claim(s, &s->standing, "earlier", text);
 	for (size_t i = 0; i < s->n_duels; i++) {
-		const struct duel *d = &s->duels[i];
-		strbuf_addf(text, "| %d | %d | ", d->finalist, d->trial);
-		add_speedup(text, d->claimed_ln, 3);
-		strbuf_addstr(text, " | ");
-		if (d->finished && d->valid)
-			strbuf_addf(text, "%.3fx | %.3f to %.3f | %.3fx | %s |\n", exp(d->result.gain_ln),
-				exp(d->result.low_ln), exp(d->result.high_ln), exp(d->result.threshold_ln),
-				d->result.delivered ? "delivered" : "not beyond noise");
-		else
-			strbuf_addf(text, "- | - | - | %s |\n",
-				d->finished ? "a re-run was not valid" : "not finished");
+		char finalist[16];
+		snprintf(finalist, sizeof(finalist), "%d", s->duels[i].finalist);
+		add_claim(s, &s->duels[i], finalist, text);
 	}
 	strbuf_addstr(text, "\nThe best of several noisy measurements is too good on average (the winner's "
 			    "curse); the duel is "
 			    "measured anew and free of it.\n\n");
+	if (s->has_standing)
+		add_pairs(&s->standing, "earlier", text);
 	for (size_t i = 0; i < s->n_duels; i++) {
-		const struct duel *d = &s->duels[i];
-		strbuf_addf(text, "Pairs of finalist %d, s/update:", d->finalist);
-		for (size_t p = 0; p < d->n_pairs; p++)
-			if (d->reference_runs[p].has_time && d->candidate_runs[p].has_time)
-				strbuf_addf(text, " %.4f/%.4f", d->reference_runs[p].time_s,
-					d->candidate_runs[p].time_s);
-		strbuf_addstr(text, " (reference/candidate).\n\n");
+		char finalist[16];
+		snprintf(finalist, sizeof(finalist), "%d", s->duels[i].finalist);
+		add_pairs(&s->duels[i], finalist, text);
 	}
 }
 

@@ -23,6 +23,8 @@ void add_speedup(struct strbuf *text, double gain_ln, int decimals);
 /* What the audit wants looked at in the patches of a trial; calls for each such patch. */
 typedef void (*review_fn)(struct strbuf *text, const char *value);
 void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text);
+/* A line about a delivery of an earlier promotion that still stands; nothing where there is none. */
+void add_standing(const struct state *s, struct strbuf *text);
 /* "13 pass, 3 n/a" */
 void count_items(const struct verdict *v, struct strbuf *text);
 /* How long the sped-up training has to run until the time it saved equals what the campaign cost; NAN without

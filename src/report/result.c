@@ -81,6 +81,7 @@ static void set_delivery(const struct state *s, json_t *json)
 	const struct duel *d = delivered_duel(s);
 	const struct trial *t = d ? trial_numbered(s, d->trial) : NULL;
 	json_object_set_new(json, "promoted", json_boolean(d != NULL));
+	json_object_set_new(json, "earlier_promotion", json_boolean(s->has_standing));
 	json_object_set_new(json, "delivered", json_from_number(d ? exp(d->result.gain_ln) : 1));
 	json_object_set_new(json, "claimed", d ? speedup_json(d->claimed_ln) : json_null());
 	json_t *interval = json_array();

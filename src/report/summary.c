@@ -29,7 +29,7 @@ void bill_of(const struct state *s, struct bill *ret_bill)
 
 const struct duel *delivered_duel(const struct state *s)
 {
-	return s->finished && s->delivered_finalist ? &s->duels[s->delivered_finalist - 1] : NULL;
+	return state_delivered(s);
 }
 
 void add_safe(struct strbuf *text, const char *value)
@@ -85,10 +85,15 @@ void report_delivered_line(const struct state *s, struct strbuf *text)
 		bill.total_s / seconds_per_hour);
 }
 
-static void add_shortfall(const struct duel *d, struct strbuf *text)
+static void add_shortfall(const struct state *s, const struct duel *d, struct strbuf *text)
 {
 	strbuf_addstr(text, "Not delivered: ");
 	add_speedup(text, d->result.gain_ln, 3);
+	if (d->result.delivered) {
+		strbuf_addf(
+			text, " measured, not proven better than trial %d, which stays\n", s->standing.trial);
+		return;
+	}
 	if (d->result.gain_ln > d->result.threshold_ln) {
 		strbuf_addstr(text, " measured, but the last run's verdict rejects it\n");
 		return;
@@ -98,7 +103,7 @@ static void add_shortfall(const struct duel *d, struct strbuf *text)
 	strbuf_addstr(text, " is needed to be sure\n");
 }
 
-static void add_duel(const struct duel *d, struct strbuf *text)
+static void add_duel(const struct state *s, const struct duel *d, struct strbuf *text)
 {
 	double reference = 0, candidate = 0;
 	size_t n = 0;
@@ -117,8 +122,8 @@ static void add_duel(const struct duel *d, struct strbuf *text)
 		strbuf_addstr(text, "not completed\n");
 	if (!d->valid)
 		strbuf_addstr(text, "Not delivered: a re-run was not valid\n");
-	else if (!d->result.delivered)
-		add_shortfall(d, text);
+	else if (!d->result.delivered || (s->finished && s->has_standing))
+		add_shortfall(s, d, text);
 }
 
 void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text)
@@ -132,6 +137,14 @@ void add_patch_reviews(const struct state *s, const struct trial *t, review_fn a
 		add(text, s->patch_reviews[i]);
 		strbuf_addch(text, '\n');
 	}
+}
+
+void add_standing(const struct state *s, struct strbuf *text)
+{
+	if (s->has_standing)
+		strbuf_addf(text, "Trial %d stands from an earlier promotion: %s.\n", s->standing.trial,
+			s->finished ? "nothing was proven better since"
+				    : "it stays until another is proven better, and promotion is not over");
 }
 
 static void add_outcome(const struct state *s, struct strbuf *text)
@@ -149,6 +162,7 @@ static void add_outcome(const struct state *s, struct strbuf *text)
 	strbuf_addstr(text, ".  16 items: ");
 	count_items(&d->verdict, text);
 	strbuf_addstr(text, ".\n");
+	add_standing(s, text);
 	for (int i = 0; i < d->verdict.n_reviews; i++) {
 		strbuf_addstr(text, "To review: ");
 		add_safe(text, d->verdict.reviews[i]);
@@ -235,11 +249,11 @@ void report_summary(const struct state *s, struct strbuf *text)
 {
 	for (size_t i = 0; i < s->n_duels; i++)
 		if (s->duels[i].finished)
-			add_duel(&s->duels[i], text);
+			add_duel(s, &s->duels[i], text);
 	add_outcome(s, text);
 	add_waiting(s, text);
 	add_cost(s, text);
-	if (delivered_duel(s))
+	if (s->finished && delivered_duel(s))
 		strbuf_addstr(text, "Next: infrarsi report    or    infrarsi apply --branch faster\n");
 	else if (s->finished)
 		strbuf_addstr(

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "runner/hook_guard.h"
+#include "runner/host_fault.h"
 #include "runner/repository.h"
 #include "runner/toolchain.h"
 #include "runner/tree_walk.h"
@@ -171,6 +174,21 @@ static enum err_code apply_diffs(struct build *b, bool *ret_applied, struct err 
 	return OK;
 }
 
+/* A failing build is the machine's fault where its log says so, and where it was killed from outside: it has
+ * no limits of its own but that of time. */
+static void note_host_fault(struct build *b, const struct run_outcome *outcome)
+{
+	struct build_result *r = &b->result;
+	bool killed = outcome->end == RUN_SIGNALLED && outcome->exit_signal == SIGKILL;
+	if (r->ok || outcome->end == RUN_STOPPED || outcome->end == RUN_TIMEOUT)
+		return;
+	if (outcome->end == RUN_DISK_FULL)
+		snprintf(r->fault, sizeof(r->fault), "the disk ran full during the build");
+	else if (killed)
+		snprintf(r->fault, sizeof(r->fault), "the build was killed by signal 9");
+	r->host_fault = *r->fault || host_fault_find(b->log, r->fault);
+}
+
 /* *ret_final: whether the outcome may be cached. */
 static enum err_code run_command(struct build *b, struct runner *runner, run_progress_fn progress,
 	void *context, bool *ret_final, struct err *reterr)
@@ -184,6 +202,7 @@ static enum err_code run_command(struct build *b, struct runner *runner, run_pro
 		.log_path = b->log,
 		.sandbox = r->sandbox,
 		.hidden = r->hidden,
+		.shown = r->shown,
 		.limits = {.wall_s = r->timeout_s}};
 	TRY(make_dirs(b->control, 0700, reterr));
 	TRY(runner_run(runner, &run, progress, context, &outcome, reterr));
@@ -192,27 +211,72 @@ static enum err_code run_command(struct build *b, struct runner *runner, run_pro
 	b->result.status = exited                         ? outcome.exit_status
 			   : outcome.end == RUN_SIGNALLED ? 128 + outcome.exit_signal
 							  : STATUS_TIMEOUT;
-	*ret_final = exited || outcome.end == RUN_SIGNALLED;
+	note_host_fault(b, &outcome);
+	*ret_final = (exited || outcome.end == RUN_SIGNALLED) && !b->result.host_fault;
 	run_outcome_release(&outcome);
 	return stopped ? err_set(reterr, ERR_INTERRUPTED, "the build was stopped") : OK;
+}
+
+static enum err_code append_log(const struct build *b, const char *text, struct err *reterr)
+{
+	CLEANUP(close_fd) int fd = open(b->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return err_errno(reterr, "cannot write %s", b->log);
+	return write_all(fd, text, strlen(text), reterr);
+}
+
+/* A hook that came with the patches or out of the build fails it, as a compiler's error would. */
+static enum err_code check_hooks(struct build *b, const struct hook_files *before, struct err *reterr)
+{
+	struct hook_files after;
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
+	hook_files_collect(b->tree, &after);
+	const char *foreign = hook_files_foreign(before, &after, b->request->hook_dir);
+	if (foreign) {
+		strbuf_add_escaped(&line, foreign, strlen(foreign));
+		strbuf_addstr(&line,
+			": error: made or changed by a patch or the build; it would be taken for "
+			"infrarsi's own hook\n");
+	}
+	hook_files_release(&after);
+	if (!line.len)
+		return OK;
+	b->result.ok = false;
+	b->result.status = 1;
+	return append_log(b, line.buf, reterr);
+}
+
+/* Patches, inputs, the build command. *ret_final: whether the outcome may be cached. */
+static enum err_code make_tree(struct build *b, struct runner *runner, run_progress_fn progress,
+	void *context, bool *ret_final, struct err *reterr)
+{
+	bool applied = false;
+	*ret_final = true;
+	TRY(apply_diffs(b, &applied, reterr));
+	if (!applied)
+		return OK;
+	TRY(link_inputs(b, reterr));
+	if (b->request->argv && b->request->argv[0])
+		return run_command(b, runner, progress, context, ret_final, reterr);
+	b->result.ok = true;
+	return OK;
 }
 
 static enum err_code build_tree(
 	struct build *b, struct runner *runner, run_progress_fn progress, void *context, struct err *reterr)
 {
 	double started_s = clock_now_s();
-	bool applied = false, final = true;
+	bool final = true;
+	struct hook_files hooks;
 	TRY(remove_tree(b->folder, reterr)); /* what an interrupted build left */
 	TRY(make_dirs(b->folder, 0755, reterr));
 	TRY(check_out(b, reterr));
-	TRY(apply_diffs(b, &applied, reterr));
-	if (applied) {
-		TRY(link_inputs(b, reterr));
-		if (b->request->argv && b->request->argv[0])
-			TRY(run_command(b, runner, progress, context, &final, reterr));
-		else
-			b->result.ok = true;
-	}
+	hook_files_collect(b->tree, &hooks);
+	enum err_code code = make_tree(b, runner, progress, context, &final, reterr);
+	if (code == OK && b->result.ok)
+		code = check_hooks(b, &hooks, reterr);
+	hook_files_release(&hooks);
+	TRY(code);
 	b->result.seconds = clock_now_s() - started_s;
 	TRY(tree_set_writable(b->tree, false, reterr));
 	return final ? write_outcome(b, reterr) : OK;

@@ -65,6 +65,7 @@ void event_relay_pass(
 	size_t frame_bytes = sizeof(header) + record.length;
 	if (relay->total_bytes + (double)frame_bytes > TOTAL_CAP_BYTES) {
 		relay->dropped_bytes += (double)length;
+		relay->dropped_lines++;
 		return;
 	}
 	relay->total_bytes += (double)frame_bytes;

@@ -25,7 +25,7 @@ struct event_relay {
 	bool journal_failed;
 	struct strbuf queue; /* frames; the first `sent` bytes have gone */
 	size_t sent;
-	double total_bytes, dropped_bytes;
+	double total_bytes, dropped_bytes, dropped_lines;
 	int updates;          /* highest update index seen */
 	double last_update_s; /* arrival of the last update event */
 };

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,6 +78,7 @@ static enum err_code make_spec(const struct process_runner *p, const struct run_
 		.dir = request->dir,
 		.control_dir = request->control_dir,
 		.log_path = request->log_path,
+		.log_format = request->log_format,
 		.argv = (const char **)request->argv,
 		.env = (const char **)request->env,
 		.sandbox_argv = no_words,
@@ -102,8 +104,9 @@ static enum err_code check_sandbox(struct process_runner *p, enum sandbox_mode m
 		p->sandbox.reason);
 }
 
-static enum err_code prepare(const struct process_runner *p, const struct run_request *request,
-	char **ret_spec_path, struct err *reterr)
+/* *ret_fd: an unnamed file with the request. */
+static enum err_code prepare(
+	const struct process_runner *p, const struct run_request *request, int *ret_fd, struct err *reterr)
 {
 	TRY(make_fifo(request->control_dir, reterr));
 	struct arena arena = ARENA_INIT;
@@ -112,12 +115,12 @@ static enum err_code prepare(const struct process_runner *p, const struct run_re
 	arena_release(&arena);
 	if (code != OK)
 		return code;
-	CLEANUP(free_ptr) char *path = xasprintf("%s/spec.json", request->control_dir);
-	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(close_fd) int fd = memfd_create("infrarsi-request", MFD_CLOEXEC);
 	if (fd < 0)
-		return err_errno(reterr, "cannot write %s", path);
-	TRY(write_all(fd, text.buf, text.len, reterr)); /* read once, now: no need for fsync */
-	*ret_spec_path = take_ptr(path);
+		return err_errno(reterr, "cannot create an unnamed file");
+	TRY(write_all(fd, text.buf, text.len, reterr));
+	*ret_fd = fd;
+	fd = -1;
 	return OK;
 }
 
@@ -127,7 +130,7 @@ static enum err_code prepare(const struct process_runner *p, const struct run_re
  * harness's session: what is a child of the harness in another session can only be an orphan of a dead
  * supervisor. */
 static int spawn_supervisor(
-	const char *self_path, const char *spec_path, const char *error_path, int control_fd, pid_t *ret_pid)
+	const char *self_path, int spec_fd, const char *error_path, int control_fd, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -146,7 +149,8 @@ static int spawn_supervisor(
 	posix_spawn_file_actions_addopen(
 		&actions, STDERR_FILENO, error_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
 	posix_spawn_file_actions_adddup2(&actions, control_fd, CONTROL_FD);
-	char *argv[] = {"infrarsi", "__supervise", (char *)spec_path, NULL};
+	posix_spawn_file_actions_adddup2(&actions, spec_fd, SPEC_FD);
+	char *argv[] = {"infrarsi", "__supervise", SPEC_FD_PATH, NULL};
 	char *env[] = {"LC_ALL=C", NULL};
 	int error = posix_spawn(ret_pid, self_path, &actions, &attributes, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
@@ -154,13 +158,25 @@ static int spawn_supervisor(
 	return error;
 }
 
-static enum err_code start_supervisor(const struct process_runner *p, const char *spec_path,
-	const char *error_path, struct exchange *x, struct err *reterr)
+/* Descriptors out of the way of the fixed numbers that the supervisor gets them under. */
+static int moved_up(int *fd)
+{
+	int higher = fcntl(*fd, F_DUPFD_CLOEXEC, SPEC_FD + 1);
+	close_fd(fd);
+	return higher;
+}
+
+static enum err_code start_supervisor(const struct process_runner *p, int *spec_fd, const char *error_path,
+	struct exchange *x, struct err *reterr)
 {
 	int ends[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return err_errno(reterr, "cannot create a socket pair");
-	int error = spawn_supervisor(p->self_path, spec_path, error_path, ends[1], &x->supervisor);
+	ends[1] = moved_up(&ends[1]);
+	*spec_fd = moved_up(spec_fd);
+	int error = ends[1] < 0 || *spec_fd < 0
+			    ? errno
+			    : spawn_supervisor(p->self_path, *spec_fd, error_path, ends[1], &x->supervisor);
 	close_fd(&ends[1]);
 	if (error != 0) {
 		close_fd(&ends[0]);
@@ -292,6 +308,9 @@ static enum err_code read_summary(const char *control_dir, struct run_outcome *o
 	o->peak_tree_bytes = summary.peak_tree_bytes;
 	o->supervisor_cpu_s = summary.supervisor_cpu_s;
 	o->log_dropped_bytes = summary.log_dropped_bytes;
+	o->event_lines_dropped = summary.event_lines_dropped;
+	o->disk_lost_bytes = summary.disk_lost_bytes;
+	o->disk_regained_bytes = summary.disk_regained_bytes;
 	o->pid_namespace = summary.pid_namespace;
 	o->sandboxed = summary.sandboxed;
 	return OK;
@@ -315,11 +334,11 @@ static enum err_code finish(struct exchange *x, enum err_code code, const char *
 		       : supervisor_lost(status, error_path, reterr);
 }
 
-static enum err_code run_supervised(struct process_runner *p, const struct run_request *request,
-	const char *spec_path, struct exchange *x, struct err *reterr)
+static enum err_code run_supervised(struct process_runner *p, const struct run_request *request, int *spec_fd,
+	struct exchange *x, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *error_path = xasprintf("%s/supervisor.log", request->control_dir);
-	TRY(start_supervisor(p, spec_path, error_path, x, reterr));
+	TRY(start_supervisor(p, spec_fd, error_path, x, reterr));
 	TRY(finish(x, receive(x, reterr), request->control_dir, error_path, reterr));
 	struct run_outcome *o = x->outcome;
 	if (o->spawn_s > 0)
@@ -335,7 +354,7 @@ static enum err_code process_run_job(void *state, const struct run_request *requ
 {
 	struct process_runner *p = state;
 	struct run_outcome outcome = {.arena = ARENA_INIT, .exit_status = -1};
-	CLEANUP(free_ptr) char *spec_path = NULL;
+	CLEANUP(close_fd) int spec_fd = -1;
 	TRY(check_request(request, reterr));
 	TRY(check_sandbox(p, request->sandbox, reterr));
 	struct exchange x = {.requested_s = clock_now_s(),
@@ -345,14 +364,12 @@ static enum err_code process_run_job(void *state, const struct run_request *requ
 		.context = context,
 		.received = STRBUF_INIT,
 		.outcome = &outcome};
-	TRY(prepare(p, request, &spec_path, reterr));
+	TRY(prepare(p, request, &spec_fd, reterr));
 	int was_subreaper = 0;
 	prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	enum err_code code = run_supervised(p, request, spec_path, &x, reterr);
+	enum err_code code = run_supervised(p, request, &spec_fd, &x, reterr);
 	prctl(PR_SET_CHILD_SUBREAPER, was_subreaper);
-	/* It holds the job's whole environment, passed-through secrets included; its supervisor is gone. */
-	unlink(spec_path);
 	strbuf_release(&x.received);
 	free(x.lines);
 	if (code != OK)
@@ -367,8 +384,20 @@ static void process_runner_free(void *state)
 	free(state);
 }
 
-static const struct runner_ops process_runner_ops = {
-	.name = "process", .version = 1, .run = process_run_job, .release = process_runner_free};
+static bool process_has_private_tmp(void *state, enum sandbox_mode mode)
+{
+	struct process_runner *p = state;
+	if (mode == SANDBOX_OFF)
+		return false;
+	sandbox_probe(&p->sandbox);
+	return p->sandbox.works;
+}
+
+static const struct runner_ops process_runner_ops = {.name = "process",
+	.version = 1,
+	.run = process_run_job,
+	.release = process_runner_free,
+	.has_private_tmp = process_has_private_tmp};
 
 enum err_code process_runner_init(
 	struct runner *ret_runner, const char *self_path, int stop_fd, struct err *reterr)

@@ -31,7 +31,7 @@ static const char *const *make_env(struct arena *arena, const char *variable)
 	if (variable)
 		env[n++] = variable;
 	for (size_t i = 0; i < inherited; i++)
-		if (strncmp(environ[i], "GIT_", 4) != 0 && strncmp(environ[i], "LC_ALL=", 7) != 0)
+		if (is_helper_variable(environ[i]) && strncmp(environ[i], "LC_ALL=", 7) != 0)
 			env[n++] = environ[i];
 	return env;
 }

@@ -39,6 +39,9 @@ static const struct number_field summary_fields[] = {
 	SUMMARY(supervisor_cpu_s),
 	SUMMARY(log_dropped_bytes),
 	SUMMARY(event_bytes_dropped),
+	SUMMARY(event_lines_dropped),
+	SUMMARY(disk_lost_bytes),
+	SUMMARY(disk_regained_bytes),
 };
 
 static double *number_at(void *object, const struct number_field *field)
@@ -107,6 +110,8 @@ void run_spec_encode(const struct run_spec *spec, struct strbuf *text)
 	json_object_set_new(
 		root, "control_dir", json_from_bytes(spec->control_dir, strlen(spec->control_dir)));
 	json_object_set_new(root, "log_path", json_from_bytes(spec->log_path, strlen(spec->log_path)));
+	if (spec->log_format)
+		json_object_set_new(root, "log_format", json_string(spec->log_format));
 	json_object_set_new(root, "argv", json_from_strings(spec->argv));
 	json_object_set_new(root, "env", json_from_strings(spec->env));
 	json_object_set_new(root, "sandbox_argv", json_from_strings(spec->sandbox_argv));
@@ -139,6 +144,7 @@ static bool spec_fields(const json_t *root, struct run_spec *spec)
 	spec->dir = bytes_from_json(arena, json_object_get(root, "dir"));
 	spec->control_dir = bytes_from_json(arena, json_object_get(root, "control_dir"));
 	spec->log_path = bytes_from_json(arena, json_object_get(root, "log_path"));
+	spec->log_format = bytes_from_json(arena, json_object_get(root, "log_format"));
 	spec->argv = strings_from_json(arena, json_object_get(root, "argv"));
 	spec->env = strings_from_json(arena, json_object_get(root, "env"));
 	spec->sandbox_argv = strings_from_json(arena, json_object_get(root, "sandbox_argv"));

@@ -2,7 +2,7 @@
 
 #include "runner/runner.h"
 
-const char *const run_end_names[7] = {
+const char *const run_end_names[N_RUN_ENDS] = {
 	[RUN_EXITED] = "exited",
 	[RUN_SIGNALLED] = "signalled",
 	[RUN_TIMEOUT] = "timeout",
@@ -10,12 +10,18 @@ const char *const run_end_names[7] = {
 	[RUN_STARTUP_TIMEOUT] = "startup_timeout",
 	[RUN_MEMORY_LIMIT] = "memory_limit",
 	[RUN_STOPPED] = "stopped",
+	[RUN_DISK_FULL] = "disk_full",
 };
 
 enum err_code runner_run(struct runner *r, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr)
 {
 	return r->ops->run(r->state, request, progress, context, ret_outcome, reterr);
+}
+
+bool runner_has_private_tmp(struct runner *r, enum sandbox_mode mode)
+{
+	return r->ops->has_private_tmp && r->ops->has_private_tmp(r->state, mode);
 }
 
 void runner_release(struct runner *r)

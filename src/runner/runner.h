@@ -34,15 +34,19 @@ struct run_request {
 	const char *dir;         /* absolute, fresh, writable: the job's working directory */
 	const char *const *argv; /* NULL-terminated */
 	const char *const *env;  /* complete environment, NULL-terminated "NAME=value" */
-	const char *control_dir; /* absolute, existing: event FIFO, spec, journal and outcome go here, outside
+	const char *control_dir; /* absolute, existing: event FIFO, journal and outcome go here, outside
 				    `dir` */
 	const char *log_path;    /* absolute */
+	const char *
+		log_format; /* the job has no hook: what it prints is read as events in this format
+			       (adapter/log_events.h), and nothing else is taken for one; NULL = it has one */
 	bool network;
 	enum sandbox_mode sandbox;
 	const char *const
 		*read_only; /* paths below `dir` to mount read-only (frozen files), NULL-terminated */
 	const char *const
 		*hidden; /* absolute paths to hide from the job (main .git, key folder), NULL-terminated */
+	const char *const *shown; /* absolute paths inside hidden ones that it may read, NULL-terminated */
 	struct run_limits limits;
 };
 
@@ -53,9 +57,11 @@ enum run_end {
 	RUN_STALLED,
 	RUN_STARTUP_TIMEOUT,
 	RUN_MEMORY_LIMIT,
-	RUN_STOPPED
+	RUN_STOPPED,
+	RUN_DISK_FULL, /* the file system of the job's folder ran out of space while it ran */
+	N_RUN_ENDS
 };
-extern const char *const run_end_names[7];
+extern const char *const run_end_names[N_RUN_ENDS];
 
 struct run_line {         /* an event line and when it arrived */
 	double arrived_s; /* CLOCK_MONOTONIC */
@@ -75,6 +81,9 @@ struct run_outcome {
 	double supervisor_cpu_s, launch_latency_s; /* what the harness cost (bench/overhead) */
 	bool sandboxed, pid_namespace;
 	double log_dropped_bytes;
+	double event_lines_dropped; /* beyond the cap on all event lines together */
+	/* RUN_DISK_FULL: how much free space went while the job ran, and how much came back with its end. */
+	double disk_lost_bytes, disk_regained_bytes;
 };
 void run_outcome_release(struct run_outcome *o);
 
@@ -92,9 +101,12 @@ struct runner_ops {
 	enum err_code (*run)(void *state, const struct run_request *request, run_progress_fn progress,
 		void *context, struct run_outcome *ret_outcome, struct err *reterr);
 	void (*release)(void *state);
+	/* True when a job run in this mode has a /tmp of its own; NULL = never. */
+	bool (*has_private_tmp)(void *state, enum sandbox_mode mode);
 };
 enum err_code runner_run(struct runner *r, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr) MUST_CHECK;
+bool runner_has_private_tmp(struct runner *r, enum sandbox_mode mode);
 void runner_release(struct runner *r);
 
 /* self_path: this binary, for the supervisor. stop_fd: readable when the user pressed Ctrl-C (-1 = none): the

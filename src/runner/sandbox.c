@@ -147,6 +147,16 @@ static void add_hidden_paths(struct words *w, const struct run_request *r, const
 	}
 }
 
+/* What of the hidden folders the job needs all the same. */
+static void add_shown_paths(struct words *w, const struct run_request *r)
+{
+	for (size_t i = 0; r->shown && r->shown[i]; i++) {
+		const char *path = canonical(w, r->shown[i]);
+		if (path)
+			add_mount(w, "--ro-bind", path, path);
+	}
+}
+
 static void add_read_only(struct words *w, const struct run_request *r, const char *dir)
 {
 	for (size_t i = 0; r->read_only && r->read_only[i]; i++) {
@@ -198,6 +208,7 @@ enum err_code sandbox_argv(const struct sandbox *sandbox, const struct run_reque
 		if (path_exists(control_sockets[i]))
 			add_hidden(&w, control_sockets[i]);
 	add_hidden_paths(&w, request, dir, false);
+	add_shown_paths(&w, request);
 	add_mount(&w, "--bind", dir, dir);
 	add_read_only(&w, request, dir);
 	add_hidden_paths(&w, request, dir, true);

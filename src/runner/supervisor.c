@@ -26,11 +26,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapter/log.h"
+#include "adapter/log_events.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "event/event.h"
+#include "runner/disk_watch.h"
 #include "runner/event_relay.h"
 #include "runner/job_start.h"
 #include "runner/lines.h"
@@ -76,7 +79,9 @@ struct supervisor {
 	struct event_relay relay;
 	struct line_splitter event_lines, log_lines;
 	struct log_sink log;
+	struct log_events *log_reader; /* NULL = the job reports by itself */
 	struct memory_watch memory;
+	struct disk_watch disk;
 	struct process_tree tree;
 };
 
@@ -111,10 +116,9 @@ static void stop(struct supervisor *s, enum run_end cause)
 {
 	if (s->state == RUNNING || s->state == SPAWNED)
 		decide(s, cause);
-	bool at_once = s->state == SPAWNED ||
-		       (cause == RUN_MEMORY_LIMIT && (s->state == RUNNING || s->state == STOPPING));
-	if (at_once)
-		enter(s, KILLED); /* beyond its memory a job gets no grace: it would take the host with it */
+	bool takes_host = cause == RUN_MEMORY_LIMIT || cause == RUN_DISK_FULL;
+	if (s->state == SPAWNED || (takes_host && (s->state == RUNNING || s->state == STOPPING)))
+		enter(s, KILLED); /* such a job gets no grace: it would take the host with it */
 	else if (s->state == RUNNING)
 		enter(s, STOPPING);
 }
@@ -124,7 +128,14 @@ static void stop(struct supervisor *s, enum run_end cause)
 static void on_event_line(void *context, const char *line, size_t length, bool overlong)
 {
 	struct supervisor *s = context;
-	event_relay_pass(&s->relay, s->stamp_s, line, length, overlong);
+	if (!s->log_reader)
+		event_relay_pass(&s->relay, s->stamp_s, line, length, overlong);
+}
+
+static void on_read_event(void *context, const char *line, size_t length, double arrived_s)
+{
+	struct supervisor *s = context;
+	event_relay_pass(&s->relay, arrived_s, line, length, length > EVENT_LINE_MAX);
 }
 
 /* Across hosts events come over stdout. */
@@ -162,7 +173,10 @@ static bool read_log(struct supervisor *s)
 		return false;
 	}
 	s->stamp_s = clock_now_s();
-	line_splitter_feed(&s->log_lines, bytes, (size_t)n);
+	if (s->log_reader)
+		log_events_feed(s->log_reader, bytes, (size_t)n, s->stamp_s);
+	else
+		line_splitter_feed(&s->log_lines, bytes, (size_t)n);
 	log_sink_write(&s->log, bytes, (size_t)n);
 	return true;
 }
@@ -194,6 +208,7 @@ static void read_reports(struct supervisor *s)
 		if (report.kind == JOB_STARTED && s->state == SPAWNED) {
 			s->summary.spawn_s = report.stamp_s;
 			memory_watch_init(&s->memory, getpid(), job_plumbing_depth(s->job.mode));
+			disk_watch_init(&s->disk, s->spec.dir, s->spec.control_dir);
 			enter(s, RUNNING);
 		}
 		if (report.kind == JOB_EXITED)
@@ -291,14 +306,15 @@ static void read_control(struct supervisor *s)
 static void check_running(struct supervisor *s, double now_s)
 {
 	const struct run_limits *l = &s->spec.limits;
-	double ran_s = now_s - s->summary.spawn_s;
-	bool updates_due = s->relay.updates > 0 && s->relay.updates >= l->stall_after_update &&
-			   (l->expected_updates <= 0 || s->relay.updates < l->expected_updates);
+	double ran_s = now_s - s->summary.spawn_s, last_update_s = s->relay.last_update_s;
+	long updates = s->log_reader ? log_events_seen(s->log_reader, &last_update_s) : s->relay.updates;
+	bool updates_due = updates > 0 && updates >= l->stall_after_update &&
+			   (l->expected_updates <= 0 || updates < l->expected_updates);
 	if (l->wall_s > 0 && ran_s > l->wall_s)
 		stop(s, RUN_TIMEOUT);
-	else if (l->startup_s > 0 && s->relay.updates == 0 && ran_s > l->startup_s)
+	else if (l->startup_s > 0 && updates == 0 && ran_s > l->startup_s)
 		stop(s, RUN_STARTUP_TIMEOUT);
-	else if (l->stall_s > 0 && updates_due && now_s - s->relay.last_update_s > l->stall_s)
+	else if (l->stall_s > 0 && updates_due && now_s - last_update_s > l->stall_s)
 		stop(s, RUN_STALLED);
 }
 
@@ -317,6 +333,8 @@ static void check_limits(struct supervisor *s)
 		double bytes = memory_watch_sample(&s->memory, now_s, memory_limit);
 		if (memory_limit > 0 && bytes > memory_limit)
 			stop(s, RUN_MEMORY_LIMIT);
+		if (disk_watch_is_full(&s->disk))
+			stop(s, RUN_DISK_FULL);
 	}
 	if (s->state == KILLED)
 		signal_tree(s, SIGKILL, 0); /* what was forked between the last walk and its kill */
@@ -404,8 +422,9 @@ static enum err_code set_up(struct supervisor *s, const char *spec_path, struct 
 	static const int handled[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
 	for (size_t i = 0; i < ARRAY_LEN(handled); i++)
 		sigaddset(&mask, handled[i]);
-	close_range(CONTROL_FD + 1, ~0U, 0);
+	close_range(SPEC_FD + 1, ~0U, 0);
 	fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(SPEC_FD, F_SETFD, FD_CLOEXEC);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	TRY(file_read(spec_path, SPEC_CAP_BYTES, &text, reterr));
@@ -420,7 +439,11 @@ static enum err_code set_up(struct supervisor *s, const char *spec_path, struct 
 	s->relay.journal_fd = open(journal, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (s->signal_fd < 0 || s->spec_fd < 0 || s->events_fd < 0 || s->relay.journal_fd < 0)
 		return err_errno(reterr, "cannot open the files in %s", s->spec.control_dir);
+	if (s->spec.log_format && !log_format_known(s->spec.log_format))
+		return err_set(reterr, ERR_INPUT, "no log format has this name");
 	TRY(log_sink_open(&s->log, s->spec.log_path, s->spec.limits.log_cap_bytes, reterr));
+	if (s->spec.log_format)
+		s->log_reader = log_events_new(s->spec.log_format, on_read_event, s);
 	return OK;
 }
 
@@ -432,8 +455,12 @@ static enum err_code supervise(struct supervisor *s, struct err *reterr)
 	while (s->state != REAPED && !unkillable(s))
 		turn(s);
 	drain(s);
+	if (s->log_reader)
+		log_events_finish(s->log_reader);
 	summarize(s);
+	disk_watch_settle(&s->disk, &s->summary.disk_lost_bytes, &s->summary.disk_regained_bytes);
 	s->summary.event_bytes_dropped = s->relay.dropped_bytes;
+	s->summary.event_lines_dropped = s->relay.dropped_lines;
 	s->summary.log_dropped_bytes = log_sink_close(&s->log);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	CLEANUP(free_ptr) char *path = xasprintf("%s/outcome.json", s->spec.control_dir);
@@ -449,6 +476,7 @@ int supervisor_main(const char *spec_path)
 		job_init_main();
 	struct supervisor s = {.state = NEW,
 		.job = {.child = -1, .report_fd = -1, .log_fd = -1},
+		.disk = {.reserve_fd = -1},
 		.relay = {.control_fd = -1, .journal_fd = -1, .queue = STRBUF_INIT},
 		.summary = {.exit_status = -1}};
 	struct err error = ERR_INIT;

@@ -42,14 +42,18 @@ struct build_request {
 	const char *build_key;   /* resolved_build_key() */
 	double timeout_s;
 	enum sandbox_mode sandbox;
-	const char *const *link_in; /* ignored inputs, relative to root; NULL-terminated */
-	const char *const *hidden;
+	const char *const *link_in;               /* ignored inputs, relative to root; NULL-terminated */
+	const char *const *hidden, *const *shown; /* as in struct run_request */
+	const char *
+		hook_dir; /* of the harness: a hook that patches or the build put before it fails the build */
 };
 struct build_result {
 	char dir[4096]; /* the built tree's task folder, read-only */
 	char log[4096];
 	bool cached, ok;   /* ok false: the build command failed: an outcome, with the log */
 	bool patch_failed; /* ok false because a diff of the stack does not apply */
+	bool host_fault;   /* ok false, and the log says that the machine failed: not cached */
+	char fault[300];   /* that line */
 	int status;
 	double seconds;
 };
@@ -58,7 +62,8 @@ struct build_result {
  * once its outcome.json has been renamed into place; what an interrupted one left is removed first. The tree
  * is built where it stays (not aside and renamed), because absolute paths of the build folder end up in what
  * is built: run paths, CMake caches, editable Python installs. A failed build is cached with its log like a
- * good one; one that ran into its time-out is not. ERR_INTERRUPTED when progress said stop.
+ * good one; one that ran into its time-out, or met a fault of the machine (host_fault.h), is not.
+ * ERR_INTERRUPTED when progress said stop.
  */
 enum err_code workspace_build(struct runner *runner, const struct build_request *request,
 	run_progress_fn progress, void *context, struct build_result *ret_result,

@@ -24,7 +24,7 @@ static struct candidate *complete(struct scores *s, int *setting, int lever)
 			struct candidate *c = scores_look_up(s, setting);
 			coupled[other] |= candidate_is_legal(s, c);
 			if (candidate_may_run(s, c) &&
-				(!best || candidate_score(s, c) > candidate_score(s, best)))
+				(!best || candidate_beats(s, c, candidate_score(s, best))))
 				best = c;
 		}
 		setting[other] = from;
@@ -56,7 +56,7 @@ void climb(struct scores *s, const int *setting, const struct origin *origin, in
 				if (!c)
 					continue;
 				scores_consider(s, c, origin);
-				if (!best || candidate_score(s, c) > candidate_score(s, best))
+				if (!best || candidate_beats(s, c, candidate_score(s, best)))
 					best = c;
 			}
 		}

@@ -34,6 +34,23 @@ static bool is_repeated(const struct scores *s, const struct seed_list *list, in
 	return false;
 }
 
+static void climb_from(struct scores *s, const struct seed *seed, int operator_index)
+{
+	const struct origin *origin = origin_of(s, seed, operator_index);
+	struct candidate *c = scores_look_up(s, seed->setting);
+	if (seed->competes && candidate_may_run(s, c))
+		scores_consider(s, c, origin);
+	climb(s, seed->setting, origin, s->nothing_fits_yet ? STEPS_UNTIL_ONE_FITS : STEPS);
+}
+
+static void run_survey(struct scores *s, const struct seed_operator *operator, int operator_index)
+{
+	struct seed here = {.observation = s->incumbent,
+		.origin_name = s->incumbent < 0 ? "reference" : "incumbent",
+		.origin_setting = s->incumbent_setting};
+	operator->survey(s, origin_of(s, &here, operator_index));
+}
+
 static void run_operators(struct scores *s)
 {
 	int n_operators;
@@ -43,17 +60,13 @@ static void run_operators(struct scores *s)
 		int first = list.n;
 		if (s->nothing_fits_yet && operators[k].needs_time)
 			continue;
-		operators[k].generate(s, &list);
-		for (int i = first; i < list.n; i++) {
-			const struct seed *seed = &list.seed[i];
-			if (is_repeated(s, &list, i))
-				continue;
-			const struct origin *origin = origin_of(s, seed, k);
-			struct candidate *c = scores_look_up(s, seed->setting);
-			if (seed->competes && candidate_may_run(s, c))
-				scores_consider(s, c, origin);
-			climb(s, seed->setting, origin, s->nothing_fits_yet ? STEPS_UNTIL_ONE_FITS : STEPS);
-		}
+		if (operators[k].survey)
+			run_survey(s, &operators[k], k);
+		else
+			operators[k].generate(s, &list);
+		for (int i = first; i < list.n; i++)
+			if (!is_repeated(s, &list, i))
+				climb_from(s, &list.seed[i], k);
 	}
 }
 

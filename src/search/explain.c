@@ -124,8 +124,9 @@ static void fill_reason(
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	strbuf_addstr(&text, from);
 	add_changes(&text, s, base, c->setting);
-	strbuf_addf(&text, ": expected %+.1f%% (up to %+.1f%%), fits %.2f, runs %.2f", percent(c->mean_ln),
-		percent(c->mean_ln + 2 * c->sd_ln), c->p_fits, c->p_ok);
+	if (s->time)
+		strbuf_addf(&text, ": expected %+.1f%% (up to %+.1f%%), fits %.2f, runs %.2f",
+			percent(c->mean_ln), percent(c->mean_ln + 2 * c->sd_ln), c->p_fits, c->p_ok);
 	if (s->nothing_fits_yet)
 		strbuf_addstr(&text, "; nothing has fitted yet, so what fits comes first");
 	copy_cut(d->reason, sizeof(d->reason), text.buf);
@@ -135,8 +136,11 @@ void decision_fill(
 	struct scores *s, struct candidate *c, const char *label, const char *from, struct decision *d)
 {
 	const struct origin start = {s->reference, -1, from, 0};
-	const struct origin *origin = label || !c->origin ? &start : c->origin;
-	candidate_predict(s, c);
+	const struct origin *origin = from || !c->origin ? &start : c->origin;
+	if (s->time)
+		candidate_predict(s, c);
+	else
+		c->score = c->mean_ln = c->sd_ln = c->p_fits = c->p_ok = c->predicted_peak_bytes = NAN;
 	*d = (struct decision){
 		.found = true,
 		.base_observation = origin->observation,

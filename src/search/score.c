@@ -28,17 +28,9 @@ double round_score(double score)
 
 /* ------------------------------------------------------------- table of candidates */
 
-static uint64_t signature_hash(const int *setting, int n_levers)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	for (int l = 0; l < n_levers; l++)
-		h = (h ^ (uint64_t)(unsigned)setting[l]) * UINT64_C(0x100000001b3);
-	return h ^ h >> 32;
-}
-
 static size_t slot_of(const struct scores *s, const int *setting)
 {
-	size_t i = signature_hash(setting, s->n_levers) & (s->n_slots - 1);
+	size_t i = settings_hash(setting, s->n_levers) & (s->n_slots - 1);
 	while (s->slot[i] && !same_settings(s->slot[i]->setting, setting, s->n_levers))
 		i = (i + 1) & (s->n_slots - 1);
 	return i;
@@ -85,22 +77,36 @@ bool candidate_may_run(struct scores *s, struct candidate *c)
 	return !c->visited && candidate_is_legal(s, c);
 }
 
+/* Everything but P(runs), which can only lower a score, and is the dearest. */
+static void predict_all_but_p_ok(struct scores *s, struct candidate *c)
+{
+	double peak_sd;
+	if (c->is_predicted)
+		return;
+	memory_model_predict(s->memory, c->setting, &c->predicted_peak_bytes, &peak_sd, &c->p_fits);
+	time_model_predict(s->time, c->setting, c->predicted_peak_bytes, &c->mean_ln, &c->sd_ln);
+	c->is_predicted = true;
+}
+
+static double score_of(const struct scores *s, const struct candidate *c, double p_ok)
+{
+	double score;
+	if (s->nothing_fits_yet)
+		score = log(fmax(c->p_fits, smallest_probability)) + log(fmax(p_ok, smallest_probability)) +
+			loss_weight * fmin(c->mean_ln, 0);
+	else
+		score = fmax(c->mean_ln + 2 * c->sd_ln - s->incumbent_ln, smallest_gain) *
+			pow(c->p_fits, s->caution) * p_ok;
+	return round_score(score);
+}
+
 void candidate_predict(struct scores *s, struct candidate *c)
 {
 	if (c->scored)
 		return;
-	double peak_sd;
-	memory_model_predict(s->memory, c->setting, &c->predicted_peak_bytes, &peak_sd, &c->p_fits);
-	time_model_predict(s->time, c->setting, c->predicted_peak_bytes, &c->mean_ln, &c->sd_ln);
+	predict_all_but_p_ok(s, c);
 	c->p_ok = blame_model_p_ok(s->blame, c->setting);
-	double score;
-	if (s->nothing_fits_yet)
-		score = log(fmax(c->p_fits, smallest_probability)) +
-			log(fmax(c->p_ok, smallest_probability)) + loss_weight * fmin(c->mean_ln, 0);
-	else
-		score = fmax(c->mean_ln + 2 * c->sd_ln - s->incumbent_ln, smallest_gain) * c->p_fits *
-			c->p_ok;
-	c->score = round_score(score);
+	c->score = score_of(s, c, c->p_ok);
 	c->scored = true;
 }
 
@@ -110,14 +116,25 @@ double candidate_score(struct scores *s, struct candidate *c)
 	return c->score;
 }
 
+bool candidate_beats(struct scores *s, struct candidate *c, double score)
+{
+	if (!c->scored) {
+		predict_all_but_p_ok(s, c);
+		if (score_of(s, c, 1) <= score)
+			return false;
+	}
+	return candidate_score(s, c) > score;
+}
+
 void scores_consider(struct scores *s, struct candidate *c, const struct origin *origin)
 {
 	c->operators |= origin->operator_bit;
 	if (!c->origin)
 		c->origin = origin;
-	double score = candidate_score(s, c);
-	if (!s->best || score > s->best->score)
-		s->best = c;
+	if (s->best && !candidate_beats(s, c, s->best->score))
+		return;
+	candidate_predict(s, c);
+	s->best = c;
 }
 
 /* ------------------------------------------------------------- decision */
@@ -154,24 +171,44 @@ static void find_incumbent(struct scores *s)
 	s->nothing_fits_yet = !reference_fits && s->incumbent < 0;
 }
 
-enum err_code scores_init(struct scores *s, const struct search_input *in, struct err *reterr)
+/* 1, and 1 more for each out-of-memory end since the last run that fitted: far extrapolations, whose P(fits)
+ * a lower bound hardly moves, do not eat the budget one after the other. A long row of them turns the score
+ * into P(fits) itself. */
+static int caution_of(const struct model_input *in)
+{
+	int caution = 1;
+	for (size_t i = in->n_observations; i-- > 0 && in->observations[i].status == OBSERVED_OOM;)
+		caution++;
+	return caution;
+}
+
+void scores_open(struct scores *s, const struct search_input *in)
 {
 	const struct model_input *model = &in->model;
-	*s = (struct scores){.in = in, .n_levers = model->n_levers, .completions_left = COMPLETION_BUDGET};
-	enum err_code code;
-	TRY_GOTO(time_model_fit(model, &s->time, reterr), fail);
-	TRY_GOTO(memory_model_fit(model, &s->memory, reterr), fail);
-	TRY_GOTO(blame_model_fit(model, &s->blame, reterr), fail);
+	*s = (struct scores){.in = in,
+		.n_levers = model->n_levers,
+		.incumbent = -1,
+		.completions_left = COMPLETION_BUDGET};
 	size_t n = (size_t)s->n_levers;
 	int *reference = arena_array(&s->arena, n + 1, sizeof(*reference));
 	for (size_t l = 0; l < n; l++)
 		reference[l] = model->levers[l].reference;
-	s->reference = reference;
+	s->reference = s->incumbent_setting = reference;
 	s->coupled = xcalloc(n * n + 1, sizeof(*s->coupled));
-	find_incumbent(s);
 	scores_look_up(s, reference)->visited = true;
 	for (size_t i = 0; i < in->n_visited; i++)
 		scores_look_up(s, in->visited[i])->visited = true;
+}
+
+enum err_code scores_init(struct scores *s, const struct search_input *in, struct err *reterr)
+{
+	enum err_code code;
+	scores_open(s, in);
+	TRY_GOTO(time_model_fit(&in->model, &s->time, reterr), fail);
+	TRY_GOTO(memory_model_fit(&in->model, &s->memory, reterr), fail);
+	TRY_GOTO(blame_model_fit(&in->model, &s->blame, reterr), fail);
+	s->caution = caution_of(&in->model);
+	find_incumbent(s);
 	return OK;
 fail:
 	scores_release(s);

@@ -27,7 +27,7 @@ struct origin {
 
 struct candidate {
 	const int *setting; /* in the decision's arena */
-	bool visited, legality_known, legal, scored;
+	bool visited, legality_known, legal, is_predicted, scored;
 	double score; /* rounded to 1e-9 relative, so that ties are ties on every machine */
 	double mean_ln, sd_ln, p_fits, p_ok, predicted_peak_bytes;
 	unsigned operators;          /* bits of the operators that reached it */
@@ -37,9 +37,10 @@ struct candidate {
 struct scores {
 	const struct search_input *in;
 	int n_levers;
-	struct time_model *time;
+	struct time_model *time; /* the models: NULL after scores_open() */
 	struct memory_model *memory;
 	struct blame_model *blame;
+	int caution; /* power of P(fits) in a score */
 	const int *reference;
 	int incumbent; /* observation; -1 = the reference */
 	double incumbent_ln;
@@ -53,6 +54,8 @@ struct scores {
 	size_t n_slots, n_candidates;
 };
 
+/* What has run and what may run, without any model: nothing can be predicted or scored. */
+void scores_open(struct scores *s, const struct search_input *in);
 enum err_code scores_init(struct scores *s, const struct search_input *in, struct err *reterr) MUST_CHECK;
 void scores_release(struct scores *s);
 struct candidate *scores_look_up(struct scores *s, const int *setting);
@@ -60,6 +63,8 @@ bool candidate_is_legal(struct scores *s, struct candidate *c);
 /* Legal, not registered before, and not the reference. */
 bool candidate_may_run(struct scores *s, struct candidate *c);
 double candidate_score(struct scores *s, struct candidate *c);
+/* The score is above this one. Cheaper than the score where it is not. */
+bool candidate_beats(struct scores *s, struct candidate *c, double score);
 void candidate_predict(struct scores *s, struct candidate *c);
 /* Notes that `origin` reached c, and keeps the best. */
 void scores_consider(struct scores *s, struct candidate *c, const struct origin *origin);

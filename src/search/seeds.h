@@ -27,6 +27,8 @@ struct seed_operator {
 	const char *name, *summary;
 	bool needs_time; /* of no use while nothing fits */
 	void (*generate)(struct scores *s, struct seed_list *list);
+	/* Instead: considers candidates itself. */
+	void (*survey)(struct scores *s, const struct origin *origin);
 };
 
 const struct seed_operator *seed_operators(int *ret_count);
@@ -37,5 +39,6 @@ void seed_reference(struct scores *s, struct seed_list *list);
 void seed_failed(struct scores *s, struct seed_list *list);
 void seed_jump(struct scores *s, struct seed_list *list);
 void seed_restart(struct scores *s, struct seed_list *list);
+void survey(struct scores *s, const struct origin *origin);
 
 #endif

@@ -9,5 +9,21 @@ enum err_code controller_next(
 	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
 enum err_code random_next(
 	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code greedy_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code chains_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code optico_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code aide_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code ladder_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code tpe_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code tpe_sparse_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
+enum err_code one_factor_next(
+	const struct search_input *in, struct decision *ret_decision, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -39,6 +39,8 @@ static void knob_lever(
 	lever->prior = arena_array(arena, knob->n_settings, sizeof(*lever->prior));
 	const char **names = arena_array(arena, knob->n_settings, sizeof(char *));
 	lever->setting_names = names;
+	lever->words = &knob->mechanism;
+	lever->n_words = knob->mechanism != NULL;
 	double cap = amdahl_cap_ln(s, knob->phases.items, knob->phases.count);
 	for (size_t i = 0; i < knob->n_settings; i++) {
 		const struct setting *setting = &knob->settings[i];
@@ -55,6 +57,8 @@ static void patch_lever_from(
 	lever->name = patch->name;
 	lever->is_patch = true;
 	lever->n_settings = 2;
+	lever->words = &patch->mechanism;
+	lever->n_words = patch->mechanism != NULL;
 	lever->prior = arena_array(arena, 2, sizeof(*lever->prior));
 	for (int i = 0; i < 2; i++)
 		lever->prior[i].amdahl_cap_ln = INFINITY;
@@ -126,6 +130,7 @@ static void observe(const struct trial *t, struct observation *o)
 		o->extra_sd_ln = MAX_OF(o->extra_sd_ln, rejected_run_sd_ln);
 	o->peak_bytes = t->status == TRIAL_VALID || t->status == TRIAL_INVALID ? run->peak_bytes : NAN;
 	o->shortfall_bytes = run->shortfall_bytes;
+	o->evidence = run->evidence && *run->evidence ? run->evidence : NULL;
 }
 
 static bool is_finished(enum trial_status status)
@@ -164,7 +169,10 @@ static void build_scales(struct state *s)
 	s->search.gate_ln = s->has_noise ? s->noise.gate : 0.02;
 }
 
-enum { TRANSIENT_TRIES = 2 };
+/* Host faults release a signature. One that met them in all the tries of two calls of `run` (three each) is
+ * left alone: a job can bring such faults about, by killing its supervisor where no sandbox keeps it from
+ * that. */
+enum { TRANSIENT_TRIES = 2, HOST_FAULTS_MAX = 6 };
 
 /* A failure that no setting can be blamed for is a host fault: its configuration may be proposed again,
  * twice. */
@@ -193,7 +201,10 @@ static enum err_code build_visited(struct state *s, struct err *reterr)
 	for (size_t i = 0, observation = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
 		bool counts = is_finished(t->status);
-		if (t->status == TRIAL_REGISTERED || (counts && !may_run_again(s, blame, observation)))
+		bool is_unlucky = t->status == TRIAL_TRANSIENT &&
+				  state_count_transients(s, t->number) >= HOST_FAULTS_MAX;
+		if (t->status == TRIAL_REGISTERED || is_unlucky ||
+			(counts && !may_run_again(s, blame, observation)))
 			visited[n++] = t->candidate.setting;
 		observation += counts;
 	}

@@ -66,6 +66,7 @@ static enum err_code replay_campaign(
 	s->tree = text_in_arena(r, snapshot, "tree");
 	s->prefix = text_in_arena(r, snapshot, "prefix");
 	s->environment_json = text_in_arena(r, body, "environment");
+	s->hooks_digest = text_in_arena(r, body, "hooks");
 	s->seed = (uint64_t)json_integer_of(body, "seed");
 	s->first_utc = arena_strdup(&s->arena, e->utc);
 	if (!is_plain_name(s->campaign_id))
@@ -97,22 +98,6 @@ static const json_t *decision_body(const struct replay *r, int64_t id)
 	return NULL;
 }
 
-/* A search that goes on after promotion began will promote anew: the old duels are history, their cost stays.
- * Who was measured in a duel and not found faster does not get another chance. */
-static void reopen_promotion(struct replay *r)
-{
-	struct state *s = r->s;
-	for (size_t i = 0; i < s->n_duels; i++)
-		if (s->duels[i].finished && s->duels[i].valid && !s->duels[i].result.delivered &&
-			s->duels[i].verdict.n_reviews == 0)
-			trial_by_number(r, s->duels[i].trial)->lost_duel = true;
-	s->n_promotions_before += s->n_duels > 0;
-	s->finished = false;
-	s->delivered_finalist = 0;
-	s->n_duels = 0;
-	r->n_duel_runs = 0;
-}
-
 static enum err_code replay_registered(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
@@ -138,7 +123,7 @@ static enum err_code replay_registered(
 		.p_ok = json_number_of(decision, "p_ok")};
 	TRY(read_count(decision, "base_trial", &t.base_trial, reterr));
 	TRY(candidate_from_body(s, body, &t.candidate, reterr));
-	reopen_promotion(r);
+	duels_reopen(r); /* what goes on after promotion began will promote anew */
 	r->last_decision_registered |= r->decision_ids[r->n_decisions - 1] == id;
 	grow_array(&r->trials, &r->trials_capacity, s->n_trials + 1, sizeof(struct trial));
 	r->trials[s->n_trials++] = t;
@@ -341,6 +326,7 @@ static enum err_code accept_promotion_over(struct replay *r, const json_t *body,
 		return err_set(reterr, ERR_INPUT, "delivered_finalist: finalist %d won no duel", delivered);
 	s->finished = true;
 	s->delivered_finalist = delivered;
+	s->has_standing = s->has_standing && !delivered;
 	return OK;
 }
 
@@ -352,7 +338,7 @@ static enum err_code accept_audit(struct replay *r, const json_t *body, struct e
 	for (size_t i = 0; i < s->space.n_patches; i++)
 		if (strcmp(s->space.patches[i].digest, digest) == 0) {
 			s->patch_accepted[i] = true;
-			reopen_promotion(r);
+			duels_reopen(r);
 			return OK;
 		}
 	return err_set(reterr, ERR_INPUT, "patch: no patch of this campaign has the digest '%s'", digest);
@@ -366,7 +352,7 @@ static enum err_code accept_trial(struct replay *r, const json_t *body, struct e
 	if (!t)
 		return err_set(reterr, ERR_INPUT, "trial: there is no trial %d before it", number);
 	t->reviewed = true;
-	reopen_promotion(r);
+	duels_reopen(r);
 	return OK;
 }
 

@@ -153,27 +153,12 @@ static void set_gains(struct state *s, struct replay *r)
 			r->duel_runs[i].gain_ln = log(s->noise.mean_s / r->duel_runs[i].time_s);
 }
 
-static void assign_duel_run(struct duel *duel, const struct execution *run)
-{
-	if (run->finalist != duel->finalist || run->pair < 0 || (size_t)run->pair >= duel->n_pairs)
-		return;
-	if (run->is_candidate_side)
-		duel->candidate_runs[run->pair] = *run;
-	else if (run->has_time && run->verdict.valid)
-		duel->reference_runs[run->pair] = *run;
-	else
-		duel->reference_failures++;
-}
-
 static void assign_duel_runs(struct state *s, const struct replay *r)
 {
-	for (size_t d = 0; d < s->n_duels; d++) {
-		struct duel *duel = &s->duels[d];
-		duel->reference_runs = arena_array(&s->arena, duel->n_pairs, sizeof(struct execution));
-		duel->candidate_runs = arena_array(&s->arena, duel->n_pairs, sizeof(struct execution));
-		for (size_t i = 0; i < r->n_duel_runs; i++)
-			assign_duel_run(duel, &r->duel_runs[i]);
-	}
+	for (size_t d = 0; d < s->n_duels; d++)
+		duel_take_runs(&s->arena, &s->duels[d], r->duel_runs, r->n_duel_runs);
+	if (s->has_standing && s->has_noise)
+		duel_set_gains(&s->standing, s->noise.mean_s);
 }
 
 static enum err_code set_pending(struct state *s, struct replay *r, struct err *reterr)
@@ -268,6 +253,7 @@ enum err_code state_load(
 		.tree = "",
 		.prefix = "",
 		.environment_json = "",
+		.hooks_digest = "",
 		.first_utc = "",
 		.last_utc = ""};
 	enum err_code code = load(&s, ledger, reterr);
@@ -309,6 +295,18 @@ bool state_waits_for_review(const struct state *s, const struct trial *t)
 			!s->patch_accepted[i])
 			return true;
 	return false;
+}
+
+int state_count_transients(const struct state *s, int trial)
+{
+	const char *signature = NULL;
+	int n = 0;
+	for (size_t i = 0; i < s->n_trials; i++)
+		if (s->trials[i].number == trial)
+			signature = s->trials[i].signature;
+	for (size_t i = 0; signature && i < s->n_trials; i++)
+		n += s->trials[i].status == TRIAL_TRANSIENT && strcmp(s->trials[i].signature, signature) == 0;
+	return n;
 }
 
 enum err_code state_incumbent(const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr)

@@ -76,7 +76,7 @@ struct trial {
 	const char *reason_text; /* interrupted, transient: why */
 	double device_s;
 	bool reviewed;  /* a person looked at its improbable result and accepted it */
-	bool lost_duel; /* measured in a duel of an earlier promotion and not found faster */
+	bool lost_duel; /* measured in a duel of an earlier promotion and not delivered */
 };
 
 struct refusal {                        /* refused before it ran */
@@ -108,6 +108,7 @@ struct state {
 	bool has_campaign;
 	const char *campaign_id, *task_digest, *contract_digest, *commit, *tree, *prefix;
 	const char *environment_json; /* machine and probes, from doctor; "" = none */
+	const char *hooks_digest;     /* of the harness's hooks when the campaign began; "" = not recorded */
 	uint64_t seed;
 	int64_t next_seq; /* of receipts */
 	const char *last_receipt_digest;
@@ -136,6 +137,10 @@ struct state {
 				    cost */
 	bool finished;           /* promotion is over: delivered or 1.00x */
 	int delivered_finalist;  /* index into duels + 1; 0 = none */
+	/* Delivered by a promotion that was reopened since, with its runs: it stands until another candidate
+	 * is delivered in its place. */
+	bool has_standing;
+	struct duel standing;
 	struct cost cost;
 	const char *first_utc, *last_utc;
 	/* For the models; built on loading. */
@@ -156,11 +161,21 @@ enum err_code state_check_diff(
 /* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted.
  */
 bool state_waits_for_review(const struct state *s, const struct trial *t);
+/* The duel of what the campaign has delivered, now or in an earlier promotion that still stands; NULL: the
+ * reference stays. */
+const struct duel *state_delivered(const struct state *s);
+/* How often executions of the candidate of this trial ended in a fault of the host. */
+int state_count_transients(const struct state *s, int trial);
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
 /* Phase shares of an update from the profile run: fraction per phase, the rest in *ret_other; false without a
  * profile. */
 bool state_phase_shares(const struct state *s, double ret_shares[N_PHASES], double *ret_other);
+
+/* The space's levers with priors and Amdahl caps, observations, visited signatures, user starts: fills
+ * state->search from what else is in the state. Part of state_load(); for states that are built without a
+ * ledger (simulation). */
+enum err_code state_build_search_input(struct state *s, struct err *reterr) MUST_CHECK;
 
 /* Bodies of entries that several writers share; JSON text by malloc. */
 struct execution_record {

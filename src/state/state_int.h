@@ -1,5 +1,5 @@
 /* Shared by the files of state/: replaying entries (replay.c), loading (state.c), executions (execution.c),
- * the models' input (observe.c). */
+ * duels (duels.c), the models' input (observe.c). */
 #ifndef INFRARSI_STATE_STATE_INT_H
 #define INFRARSI_STATE_STATE_INT_H
 
@@ -21,6 +21,13 @@ struct replay {
 	size_t n_decisions, decisions_capacity, decision_ids_capacity;
 	bool last_decision_registered;
 };
+
+/* The duel's runs out of all promotion runs; its arrays in the arena. */
+void duel_take_runs(struct arena *arena, struct duel *duel, const struct execution *runs, size_t n_runs);
+void duel_set_gains(struct duel *duel, double reference_s);
+/* Promotion begins anew: what it had delivered stands, and who was measured and not found better does not get
+ * another chance. */
+void duels_reopen(struct replay *r);
 
 /* What one entry changes. ERR_INPUT names the entry. */
 enum err_code replay_entry(struct replay *r, const struct ledger_entry *e, struct err *reterr) MUST_CHECK;
@@ -50,8 +57,5 @@ enum err_code execution_from_body(struct arena *arena, const json_t *body, struc
 	struct err *reterr) MUST_CHECK;
 /* valid, oom, crashed, hung or invalid, from how it ended and the verdict. */
 enum trial_status execution_status(const struct execution *run);
-/* The space's levers with priors and Amdahl caps, observations, visited signatures, user starts: fills
- * state->search. */
-enum err_code state_build_search_input(struct state *s, struct err *reterr) MUST_CHECK;
 
 #endif

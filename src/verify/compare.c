@@ -45,7 +45,9 @@ static struct opt_number number_at(const struct receipt_update *u, size_t offset
 
 static bool numbers_agree(double a, double b, double tolerance)
 {
-	return a == b || fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b));
+	/* An infinity is within any share of itself. */
+	bool finite = isfinite(a) && isfinite(b);
+	return a == b || (finite && fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b)));
 }
 
 /* Worse findings replace better ones; of equal ones the first stays. */
@@ -61,7 +63,7 @@ static void note(struct comparison *c, enum agreement agreement, int update, str
 		[AGREE_DIFFERENT] = 5,
 	};
 	if (weight[agreement] > weight[c->agreement])
-		*c = (struct comparison){agreement, update, mine, theirs, c->compared};
+		*c = (struct comparison){agreement, update, mine, theirs, c->compared, c->reported};
 }
 
 /* What the references agree on at an update; false where they do not. */
@@ -82,12 +84,13 @@ static bool agreed_number(
 struct comparison compare_numbers(const struct judge *j, size_t offset, double tolerance)
 {
 	struct opt_number none = {false, NAN};
-	struct comparison c = {AGREE_NOTHING_RAN, 0, none, none, 0};
+	struct comparison c = {AGREE_NOTHING_RAN, 0, none, none, 0, 0};
 	for (size_t i = 0; i < j->r->n_updates; i++) {
 		int update = j->r->updates[i].update;
 		struct opt_number mine = number_at(&j->r->updates[i], offset), theirs;
 		if (update > j->r->terms.updates)
 			break;
+		c.reported += mine.has;
 		if (!agreed_number(j, update, offset, tolerance, &theirs))
 			note(&c, AGREE_REFS_DIFFER, update, mine, theirs);
 		else if (!theirs.has)
@@ -121,12 +124,13 @@ static bool agreed_data(const struct judge *j, int update, const char **ret_data
 struct comparison compare_data(const struct judge *j)
 {
 	struct opt_number none = {false, NAN};
-	struct comparison c = {AGREE_NOTHING_RAN, 0, none, none, 0};
+	struct comparison c = {AGREE_NOTHING_RAN, 0, none, none, 0, 0};
 	for (size_t i = 0; i < j->r->n_updates; i++) {
 		const struct receipt_update *u = &j->r->updates[i];
 		const char *theirs;
 		if (u->update > j->r->terms.updates)
 			break;
+		c.reported += u->data[0] != '\0';
 		if (!agreed_data(j, u->update, &theirs))
 			note(&c, AGREE_REFS_DIFFER, u->update, none, none);
 		else if (!*theirs)
@@ -141,6 +145,51 @@ struct comparison compare_data(const struct judge *j)
 		}
 	}
 	return c;
+}
+
+const char *percent_text(double fraction, char buf[32])
+{
+	/* 5 digits: what is just beyond a limit must not read as the limit. */
+	snprintf(buf, 32, "%.5g%%", 100 * fraction);
+	return buf;
+}
+
+/* One name for the spellings of a precision; others stand for themselves. */
+static const char *precision_name(const char *text)
+{
+	static const char *const aliases[][2] = {
+		{"float32", "fp32"},
+		{"f32", "fp32"},
+		{"float", "fp32"},
+		{"bfloat16", "bf16"},
+		{"float16", "fp16"},
+		{"f16", "fp16"},
+		{"half", "fp16"},
+		{"float64", "fp64"},
+		{"f64", "fp64"},
+		{"double", "fp64"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
+		if (strcmp(text, aliases[i][0]) == 0)
+			return aliases[i][1];
+	return text;
+}
+
+bool same_precision(const char *a, const char *b)
+{
+	return strcmp(precision_name(a), precision_name(b)) == 0;
+}
+
+bool reports_precision(const struct receipt *r)
+{
+	return *r->storage_precision && *r->compute_precision;
+}
+
+bool precision_differs(const struct receipt *a, const struct receipt *b)
+{
+	return reports_precision(a) && reports_precision(b) &&
+	       (!same_precision(a->storage_precision, b->storage_precision) ||
+		       !same_precision(a->compute_precision, b->compute_precision));
 }
 
 const char *shown_text(const char *text, char buf[SHOWN_SIZE])

@@ -89,22 +89,24 @@ static void measure_loss(const struct judge *j, struct loss_measure *m)
 static void judge_per_update(const struct judge *j, const struct loss_measure *m, double sigma, double tau)
 {
 	double limit = is_within(m->repeats_largest, tau) ? tau : fmax(tau, 3 * sqrt(2) * sigma);
+	char percent[32];
 	item_set(j, ITEM_LOSS, is_within(m->largest, limit) ? ITEM_PASS : ITEM_FAIL,
-		"largest deviation %.2g%% at update %d of %d compared (limit %.3g%%%s)", 100 * m->largest,
-		m->largest_at, m->updates, 100 * limit, limit > tau ? ", widened: repeats differ" : "");
+		"largest deviation %s at update %d of %d compared (limit %.3g%%%s)",
+		percent_text(m->largest, percent), m->largest_at, m->updates, 100 * limit,
+		limit > tau ? ", widened: repeats differ" : "");
 }
 
 static void judge_window_mean(const struct judge *j, const struct loss_measure *m, double sigma, double tau)
 {
-	char a[32], b[32];
+	char a[32], b[32], percent[32];
 	double k = m->updates, mine = m->sum / k, theirs = m->ref_sum / k;
 	bool stopped = m->last_update < j->r->terms.updates;
 	bool widened = stopped || !is_within(m->repeats_largest, tau);
 	double limit = widened ? fmax(tau, 3 * sigma * sqrt(2 / k)) : tau;
 	double difference = relative(mine, theirs);
 	item_set(j, ITEM_LOSS, is_within(difference, limit) ? ITEM_PASS : ITEM_FAIL,
-		"window mean %s against %s: %.2g%% over %d updates (limit %.3g%%%s)", number_text(mine, a),
-		number_text(theirs, b), 100 * difference, m->updates, 100 * limit,
+		"window mean %s against %s: %s over %d updates (limit %.3g%%%s)", number_text(mine, a),
+		number_text(theirs, b), percent_text(difference, percent), m->updates, 100 * limit,
 		limit > tau ? ", widened" : "");
 }
 
@@ -157,7 +159,7 @@ static bool first_reference_norm(const struct judge *j, double *ret_mean)
 void judge_grad_norm(const struct judge *j)
 {
 	const struct receipt_update *u = update_of(j->r, 1);
-	char a[32], b[32];
+	char a[32], b[32], percent[32];
 	double theirs, tau = j->r->terms.grad_norm_tolerance;
 	bool proven = same_first_batch(j);
 	j->verdict->items[ITEM_GRAD_NORM].vetoes = proven;
@@ -167,13 +169,14 @@ void judge_grad_norm(const struct judge *j)
 		return;
 	}
 	if (!u->grad_norm.has) {
-		item_set(j, ITEM_GRAD_NORM, ITEM_FAIL, "not reported at update 1, by the reference it is");
+		item_set(j, ITEM_GRAD_NORM, ITEM_UNCHECKED,
+			"not reported at update 1, by the reference it is");
 		return;
 	}
 	double difference = relative(u->grad_norm.value, theirs);
 	item_set(j, ITEM_GRAD_NORM, is_within(difference, tau) ? ITEM_PASS : ITEM_FAIL,
-		"update 1: %s against %s: %.2g%% (limit %.3g%%%s)", number_text(u->grad_norm.value, a),
-		number_text(theirs, b), 100 * difference, 100 * tau,
+		"update 1: %s against %s: %s (limit %.3g%%%s)", number_text(u->grad_norm.value, a),
+		number_text(theirs, b), percent_text(difference, percent), 100 * tau,
 		proven ? "" : "; a report, the first batch is not proven the same");
 }
 
@@ -181,13 +184,15 @@ void judge_grad_norm(const struct judge *j)
 static void judge_difference(
 	const struct judge *j, enum item item, bool configured, struct opt_number difference, double limit)
 {
+	char percent[32];
 	if (!configured)
 		item_set(j, item, ITEM_NA, "not configured");
 	else if (!difference.has)
 		item_set(j, item, ITEM_UNCHECKED, "configured, not run");
 	else
 		item_set(j, item, is_within(fabs(difference.value), limit) ? ITEM_PASS : ITEM_FAIL,
-			"differs by %.2g%% (limit %.3g%%)", 100 * fabs(difference.value), 100 * limit);
+			"differs by %s (limit %.3g%%)", percent_text(fabs(difference.value), percent),
+			100 * limit);
 }
 
 void judge_eval(const struct judge *j)
@@ -200,32 +205,6 @@ void judge_resume(const struct judge *j)
 {
 	judge_difference(j, ITEM_RESUME, j->r->terms.checkpoint_configured, j->r->resume_difference,
 		j->r->terms.loss_tolerance);
-}
-
-/* One name for the spellings of a precision; others stand for themselves. */
-static const char *precision_name(const char *text)
-{
-	static const char *const aliases[][2] = {
-		{"float32", "fp32"},
-		{"f32", "fp32"},
-		{"float", "fp32"},
-		{"bfloat16", "bf16"},
-		{"float16", "fp16"},
-		{"f16", "fp16"},
-		{"half", "fp16"},
-		{"float64", "fp64"},
-		{"f64", "fp64"},
-		{"double", "fp64"},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-		if (strcmp(text, aliases[i][0]) == 0)
-			return aliases[i][1];
-	return text;
-}
-
-static bool same_precision(const char *a, const char *b)
-{
-	return strcmp(precision_name(a), precision_name(b)) == 0;
 }
 
 static bool in_menu(const struct receipt_terms *terms, const char *precision)
@@ -244,30 +223,39 @@ static void judge_by_menu(const struct judge *j, const char *storage, const char
 		"storage %s, compute %s: %s the task's menu", storage, compute, inside ? "in" : "outside");
 }
 
-static bool reports_precision(const struct receipt *r)
+static bool as_in_references(const struct judge *j)
 {
-	return *r->storage_precision && *r->compute_precision;
+	for (size_t i = 0; i < j->n_refs; i++)
+		if (reports_precision(j->refs[i]) && precision_differs(j->r, j->refs[i]))
+			return false;
+	return true;
+}
+
+static bool references_report_precision(const struct judge *j)
+{
+	for (size_t i = 0; i < j->n_refs; i++)
+		if (reports_precision(j->refs[i]))
+			return true;
+	return false;
 }
 
 void judge_precision(const struct judge *j)
 {
-	const struct receipt *r = j->r, *ref = j->refs[0];
+	const struct receipt *r = j->r;
 	char a[SHOWN_SIZE], b[SHOWN_SIZE];
-	bool has_menu = r->terms.n_precision_menu > 0;
+	bool has_menu = r->terms.n_precision_menu > 0, expected = references_report_precision(j);
 	j->verdict->items[ITEM_PRECISION].vetoes = has_menu;
 	shown_text(r->storage_precision, a);
 	shown_text(r->compute_precision, b);
 	if (!reports_precision(r)) {
-		bool dropped = reports_precision(ref) && (r->start_seen || r->n_updates);
-		item_set(j, ITEM_PRECISION, dropped ? ITEM_FAIL : ITEM_UNCHECKED, "not reported%s",
-			dropped ? ", by the reference it is" : "");
+		item_set(j, ITEM_PRECISION, ITEM_UNCHECKED, "not reported%s",
+			expected ? ", by the reference it is" : "");
 	} else if (has_menu) {
 		judge_by_menu(j, a, b);
-	} else if (!reports_precision(ref)) {
+	} else if (!expected) {
 		item_set(j, ITEM_PRECISION, ITEM_UNCHECKED, "the reference reports none");
 	} else {
-		bool same = same_precision(r->storage_precision, ref->storage_precision) &&
-			    same_precision(r->compute_precision, ref->compute_precision);
+		bool same = as_in_references(j);
 		item_set(j, ITEM_PRECISION, same ? ITEM_PASS : ITEM_FAIL, "storage %s, compute %s%s", a, b,
 			same ? " as in the reference" : ": another than the reference's; no menu declared");
 	}

@@ -1,6 +1,7 @@
 /* Layer 1: did it run. */
 #include "base/base.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,25 @@ static size_t requested_that_ran(const struct receipt *r)
 	while (n < r->n_updates && r->updates[n].update <= r->terms.updates)
 		n++;
 	return n;
+}
+
+/* Ended well, but some updates are not there: who reports only every tenth, or counts on from elsewhere, has
+ * to be told so, and not that the job ended early. */
+static void too_few_updates(const struct judge *j, size_t ran)
+{
+	const struct receipt *r = j->r;
+	size_t present = 0;
+	while (present < r->n_updates && r->updates[present].update == (int)present + 1)
+		present++;
+	if (present < r->n_updates)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL,
+			"exit 0, but %zu of %d updates reported: number %zu is missing, the next one there "
+			"is "
+			"%d; each has to be reported",
+			ran, r->terms.updates, present + 1, r->updates[present].update);
+	else
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit 0 after %zu of %d updates", ran,
+			r->terms.updates);
 }
 
 void judge_completes(const struct judge *j)
@@ -33,8 +53,7 @@ void judge_completes(const struct judge *j)
 		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit %d, %zu of %d updates", r->exit_status, ran,
 			r->terms.updates);
 	else if (!all_updates_ran(r))
-		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit 0 after %zu of %d updates", ran,
-			r->terms.updates);
+		too_few_updates(j, ran);
 	else
 		item_set(j, ITEM_COMPLETES, ITEM_PASS, "exit 0, %d updates", r->terms.updates);
 }
@@ -87,9 +106,12 @@ static const struct receipt_update *first_non_finite(const struct receipt *r, si
 	return NULL;
 }
 
-/* Loss scaling overflows show as infinite norms in honest fp16 runs, the reference's too. */
-static bool references_overflow(const struct judge *j)
+/* Loss scaling overflows show as infinite norms in honest fp16 runs, the reference's too: as long as its
+ * losses are numbers, its norms are what this job's are. */
+static bool may_overflow(const struct judge *j)
 {
+	if (j->r->role == ROLE_REFERENCE)
+		return true;
 	for (size_t i = 0; !j->alone && i < j->n_refs; i++)
 		if (first_non_finite(j->refs[i], U(grad_norm)))
 			return true;
@@ -107,7 +129,7 @@ static bool judge_values(const struct judge *j)
 		size_t offset = columns[c].offset;
 		int length, last;
 		const struct receipt_update *u = first_non_finite(j->r, offset);
-		if (u && !(offset == U(grad_norm) && references_overflow(j))) {
+		if (u && !(offset == U(grad_norm) && may_overflow(j))) {
 			double value = at(j->r, (size_t)(u - j->r->updates), offset).value;
 			item_set(j, ITEM_NO_ERRORS, ITEM_FAIL, "%s is %s at update %d", columns[c].name,
 				number_text(value, buf), u->update);
@@ -122,11 +144,22 @@ static bool judge_values(const struct judge *j)
 	return true;
 }
 
+/* Updates that the job had reported when the line came: "log:883 after update 12"; as many as there can be
+ * where nobody counted. */
+static long updates_before_failure(const struct receipt *r)
+{
+	static const char mark[] = " after update ";
+	const char *at = strstr(r->failure_source, mark);
+	int64_t n = 0;
+	return at && parse_integer(at + sizeof(mark) - 1, &n) ? (long)n : LONG_MAX;
+}
+
 void judge_no_errors(const struct judge *j)
 {
 	const struct receipt *r = j->r;
 	char evidence[SHOWN_SIZE], source[SHOWN_SIZE];
-	bool clean = r->exit_status == 0 && !r->exit_signal && !r->timed_out && all_updates_ran(r);
+	bool after_end = r->exit_status == 0 && !r->exit_signal && !r->timed_out && all_updates_ran(r) &&
+			 updates_before_failure(r) >= r->terms.updates;
 	shown_text(r->failure_evidence, evidence);
 	shown_text(r->failure_source, source);
 	switch (r->failure) {
@@ -136,7 +169,7 @@ void judge_no_errors(const struct judge *j)
 	case FAILURE_KILLED:
 		break;
 	case FAILURE_COLLECTIVE:
-		if (clean)
+		if (after_end)
 			break;
 		/* fall through */
 	default:
@@ -167,12 +200,9 @@ void judge_memory_cap(const struct judge *j)
 	if (!(cap > 0))
 		item_set(j, ITEM_MEMORY_CAP, ITEM_NA, "no cap declared, peak %s",
 			isnan(peak) ? "not reported" : format_bytes(peak, a));
-	else if (isnan(peak) && j->r->n_updates > 0 && reference_reports_memory(j))
-		item_set(j, ITEM_MEMORY_CAP, ITEM_FAIL,
-			"the reference reports its peak memory and this run does not");
 	else if (isnan(peak))
-		item_set(j, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "peak memory not reported (cap %s)",
-			format_bytes(cap, b));
+		item_set(j, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "peak memory not reported%s (cap %s)",
+			reference_reports_memory(j) ? ", by the reference it is" : "", format_bytes(cap, b));
 	else
 		item_set(j, ITEM_MEMORY_CAP, peak <= cap ? ITEM_PASS : ITEM_FAIL, "peak %s (cap %s)",
 			format_bytes(peak, a), format_bytes(cap, b));

@@ -113,8 +113,9 @@ void judge_same_data(const struct judge *j)
 			c.update);
 		break;
 	case AGREE_MISSING:
-		item_set(j, ITEM_SAME_DATA, ITEM_FAIL, "no data digest at update %d, the reference has one",
-			c.update);
+		/* Some updates with a digest and some without are not equal at every update. */
+		item_set(j, ITEM_SAME_DATA, c.reported ? ITEM_FAIL : ITEM_UNCHECKED,
+			"no data digest at update %d, the reference has one", c.update);
 		break;
 	case AGREE_REFS_DIFFER:
 		item_set(j, ITEM_SAME_DATA, ITEM_UNCHECKED,
@@ -128,6 +129,25 @@ void judge_same_data(const struct judge *j)
 		item_set(j, ITEM_SAME_DATA, ITEM_UNCHECKED, "no update ran");
 		break;
 	}
+}
+
+/* True where the references that report the text or number at the offset report the same one. */
+static bool references_agree(const struct judge *j, size_t offset, bool is_text)
+{
+	const void *first = NULL;
+	for (size_t i = 0; i < j->n_refs; i++) {
+		const void *at = (const char *)j->refs[i] + offset;
+		bool has = is_text ? **(const char *const *)at : ((const struct opt_number *)at)->has;
+		if (has && first) {
+			if (is_text ? strcmp(*(const char *const *)first, *(const char *const *)at) != 0
+				    : ((const struct opt_number *)first)->value !=
+						((const struct opt_number *)at)->value)
+				return false;
+		} else if (has) {
+			first = at;
+		}
+	}
+	return true;
 }
 
 /* False where it differs or is missing; the item is then set. */
@@ -182,6 +202,14 @@ void judge_same_model(const struct judge *j)
 		{"attention width", offsetof(struct receipt, d_attn)},
 	};
 	int compared = 0;
+	bool agree = references_agree(j, offsetof(struct receipt, model_digest), true);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		agree = agree && references_agree(j, numbers[i].offset, false);
+	if (!agree) {
+		item_set(j, ITEM_SAME_MODEL, ITEM_UNCHECKED,
+			"the references differ from each other in what they say about the model");
+		return;
+	}
 	if (!j->r->start_seen && j->r->n_updates == 0) {
 		item_set(j, ITEM_SAME_MODEL, ITEM_UNCHECKED, "the run ended before it reported its model");
 		return;
@@ -260,7 +288,7 @@ static void judge_by_lr(const struct judge *j, const struct comparison *lr)
 	if (lr->agreement == AGREE_DIFFERENT)
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_FAIL, "learning rate %s against %s at update %d",
 			number_text(lr->mine.value, a), number_text(lr->theirs.value, b), lr->update);
-	else if (lr->agreement == AGREE_MISSING)
+	else if (lr->agreement == AGREE_MISSING && lr->reported)
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_FAIL,
 			"learning rate not reported at update %d, by the reference it is", lr->update);
 	else if (lr->agreement == AGREE_SAME)
@@ -269,8 +297,9 @@ static void judge_by_lr(const struct judge *j, const struct comparison *lr)
 			lr->compared);
 	else
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_UNCHECKED, "%s",
-			lr->agreement == AGREE_NOTHING_RAN ? "no update ran"
-							   : "the job reports no step counter");
+			lr->agreement == AGREE_NOTHING_RAN   ? "no update ran"
+			: lr->agreement == AGREE_REFS_DIFFER ? "the references differ from each other"
+							     : "the job reports no step counter");
 }
 
 void judge_optimizer_steps(const struct judge *j)
@@ -280,10 +309,11 @@ void judge_optimizer_steps(const struct judge *j)
 	if (steps.agreement == AGREE_DIFFERENT)
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_FAIL, "step counter %.0f against %.0f at update %d",
 			steps.mine.value, steps.theirs.value, steps.update);
-	else if (steps.agreement == AGREE_MISSING)
+	else if (steps.agreement == AGREE_MISSING && steps.reported)
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_FAIL,
 			"step counter not reported at update %d, by the reference it is", steps.update);
-	else if (steps.agreement != AGREE_SAME || lr.agreement == AGREE_DIFFERENT)
+	else if (steps.agreement != AGREE_SAME || lr.agreement == AGREE_DIFFERENT ||
+		 (lr.agreement == AGREE_MISSING && lr.reported))
 		judge_by_lr(j, &lr);
 	else
 		item_set(j, ITEM_OPTIMIZER_STEPS, ITEM_PASS, "step counter equal at all %d updates",

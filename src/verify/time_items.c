@@ -20,7 +20,7 @@ static bool reference_ln(const struct judge *j, bool *ret_has_time, double *ret_
 		double harness_s, reported_s;
 		receipt_window(j->refs[i], &stats);
 		*ret_has_time = *ret_has_time || stats.has_time;
-		if (paired_means(j->refs[i], &harness_s, &reported_s)) {
+		if (paired_means(j->refs[i], &harness_s, &reported_s) <= 1 && isfinite(reported_s)) {
 			harness_sum += log(harness_s);
 			reported_sum += log(reported_s);
 			n++;
@@ -31,36 +31,52 @@ static bool reference_ln(const struct judge *j, bool *ret_has_time, double *ret_
 	return n > 0;
 }
 
+static void judge_clocks(const struct judge *j, double ref_harness_ln, double ref_reported_ln)
+{
+	double harness_s, reported_s;
+	size_t without = paired_means(j->r, &harness_s, &reported_s);
+	if (!isfinite(reported_s)) {
+		item_set(j, ITEM_TIMING, ITEM_UNCHECKED,
+			"no step time reported, by the reference it is; the harness's clock stands alone");
+		return;
+	}
+	if (without > 1) {
+		item_set(j, ITEM_TIMING, ITEM_FAIL, "no step time at %zu updates of the window", without);
+		return;
+	}
+	double gain = ref_harness_ln - log(harness_s), claimed = ref_reported_ln - log(reported_s);
+	double difference = fabs(gain - claimed);
+	item_set(j, ITEM_TIMING, is_within(difference, TIMING_LIMIT_LN) ? ITEM_PASS : ITEM_FAIL,
+		"%.4fx by the harness's clock, %.4fx reported: ln differs by %.4f (limit %.2f)", exp(gain),
+		exp(claimed), difference, TIMING_LIMIT_LN);
+}
+
 void judge_timing(const struct judge *j)
 {
 	struct window_stats stats;
 	bool ref_has_time;
-	double ref_harness, ref_reported, harness_s, reported_s;
+	double ref_harness, ref_reported;
 	receipt_window(j->r, &stats);
 	bool ref_has_reported = reference_ln(j, &ref_has_time, &ref_harness, &ref_reported);
-	if (stats.n == 0) {
+	if (stats.n == 0)
 		item_set(j, ITEM_TIMING, ITEM_UNCHECKED, "no update of the window ran");
-	} else if (!ref_has_time) {
+	else if (!ref_has_time)
 		item_set(j, ITEM_TIMING, ITEM_UNCHECKED, "the reference has no reliable time stamps");
-	} else if (!stats.has_time) {
+	else if (!stats.has_time)
 		item_set(j, ITEM_TIMING, ITEM_FAIL, "no reliable time stamps, the reference has them");
-	} else if (!ref_has_reported) {
+	else if (!ref_has_reported)
 		item_set(j, ITEM_TIMING, ITEM_UNCHECKED, "the job reports no step time of its own");
-	} else if (!paired_means(j->r, &harness_s, &reported_s)) {
-		item_set(j, ITEM_TIMING, ITEM_FAIL, "no step time reported, by the reference it is");
-	} else {
-		double gain = ref_harness - log(harness_s), claimed = ref_reported - log(reported_s);
-		double difference = fabs(gain - claimed);
-		item_set(j, ITEM_TIMING, is_within(difference, TIMING_LIMIT_LN) ? ITEM_PASS : ITEM_FAIL,
-			"%.4fx by the harness's clock, %.4fx reported: ln differs by %.4f (limit %.2f)",
-			exp(gain), exp(claimed), difference, TIMING_LIMIT_LN);
-	}
+	else
+		judge_clocks(j, ref_harness, ref_reported);
 }
 
 void judge_speed(const struct judge *j)
 {
 	const struct duel_result *d = j->duel;
-	if (!d)
+	if (!d && j->r->role == ROLE_PROMOTION)
+		item_set(j, ITEM_SPEED, ITEM_UNCHECKED,
+			"one run of a duel: the duel decides over all its pairs");
+	else if (!d)
 		item_set(j, ITEM_SPEED, ITEM_NA, "not promoted: no final duel");
 	else
 		item_set(j, ITEM_SPEED, d->delivered ? ITEM_PASS : ITEM_FAIL,

@@ -68,16 +68,6 @@ void item_set(const struct judge *j, enum item item, enum item_result result, co
 	va_end(ap);
 }
 
-void review_add(struct verdict *v, const char *fmt, ...)
-{
-	va_list ap;
-	if (v->n_reviews == MAX_REVIEWS)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(v->reviews[v->n_reviews++], REASON_SIZE, fmt, ap);
-	va_end(ap);
-}
-
 static bool rejects(const struct verdict *v, int item)
 {
 	const struct item_verdict *i = &v->items[item];

@@ -41,7 +41,25 @@ struct item_info {
 };
 extern const struct item_info item_infos[N_ITEMS];
 
-enum { REASON_SIZE = 256, MAX_REVIEWS = 8 };
+/* Improbable results (docs/verify.md). A review's text begins with its kind's name and a colon. */
+enum review {
+	REVIEW_BEYOND_PHASES,    /* faster than removing the declared phases altogether would be */
+	REVIEW_BEYOND_DEVICE,    /* more FLOP/s than the devices have */
+	REVIEW_EQUAL_LOSS,       /* the reference's loss to the last digit, although numerics changed */
+	REVIEW_LAGGING_LOSS,     /* the reference's loss, some updates late or early */
+	REVIEW_SHIFTED_LOSS,     /* the reference's loss and a constant */
+	REVIEW_REPLAYED_LOSS,    /* an earlier trial's loss */
+	REVIEW_EQUAL_NORM,       /* the reference's gradient norms with other losses */
+	REVIEW_WALL_TIME,        /* time outside the updates that nothing explains */
+	REVIEW_UNEVEN_PACE,      /* updates of the window faster than what surrounds them allows */
+	REVIEW_CONSTANT_STEPS,   /* one step time reported for steps that vary */
+	REVIEW_EVENTS,           /* event lines that nobody understands */
+	REVIEW_MISSING_EVIDENCE, /* what the references report and this run does not */
+	N_REVIEW_KINDS
+};
+extern const char *const review_names[N_REVIEW_KINDS];
+
+enum { REASON_SIZE = 256, MAX_REVIEWS = N_REVIEW_KINDS };
 
 struct item_verdict {
 	enum item_result result;
@@ -78,6 +96,14 @@ struct duel_result;
  * against the others. */
 enum err_code verify_receipt(const struct receipt *r, const struct receipt *const *refs, size_t n_refs,
 	const struct duel_result *duel, struct verdict *ret_verdict, struct err *reterr) MUST_CHECK;
+
+/* Adds what only the other trials of the campaign can show: a loss replayed from one of them. `refs` as
+ * above; `trials` may hold r itself. */
+void verify_against_trials(const struct receipt *r, const struct receipt *const *refs, size_t n_refs,
+	const struct receipt *const *trials, size_t n_trials, struct verdict *verdict);
+
+/* Which kind a review's text is of; N_REVIEW_KINDS for none. */
+enum review review_kind_of(const char *text);
 
 /* Peak memory: the larger of reported and observed; NAN when neither is known. */
 double receipt_peak_bytes(const struct receipt *r);

@@ -18,7 +18,8 @@ struct judge {
 
 void item_set(const struct judge *j, enum item item, enum item_result result, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
-void review_add(struct verdict *v, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* One of each kind is kept. */
+void review_add(struct verdict *v, enum review kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* x <= limit, where a limit such as 0.01 is not exact in binary. */
 bool is_within(double x, double limit);
@@ -39,23 +40,30 @@ struct comparison {
 	int update;
 	struct opt_number mine, theirs;
 	int compared; /* updates */
+	int reported; /* updates at which this run says anything */
 };
 /* One number of struct receipt_update, by offset, at every update that r ran. tolerance: relative; 0 = exact.
  */
 struct comparison compare_numbers(const struct judge *j, size_t offset, double tolerance);
 struct comparison compare_data(const struct judge *j);
 
+bool same_precision(const char *a, const char *b); /* "float32" is "fp32" */
+bool reports_precision(const struct receipt *r);
+bool precision_differs(const struct receipt *a, const struct receipt *b); /* false where one does not say */
+
 enum { SHOWN_SIZE = 48 };
 /* Text from the job made safe to show, cut to SHOWN_SIZE. */
 const char *shown_text(const char *text, char buf[SHOWN_SIZE]);
 /* 4 decimals at ordinary sizes, 4 digits else; "nan", "inf", "-inf". */
 const char *number_text(double x, char buf[32]);
+/* "0.15%", "25%", "150%" */
+const char *percent_text(double fraction, char buf[32]);
 
-/* Mean harness and reported step time over the window updates that have both; false where fewer than all but
- * one of the updates that ran have both. */
-bool paired_means(const struct receipt *r, double *ret_harness_s, double *ret_reported_s);
-/* ln gain against the references by the harness's clock; NAN = unknown. */
-double harness_gain_ln(const struct judge *j);
+/* Mean harness and reported step time over the window updates that have both (NAN: none has); returns how
+ * many of those that ran have not. A job cannot time its first update, so one may be missing. */
+size_t paired_means(const struct receipt *r, double *ret_harness_s, double *ret_reported_s);
+/* ln gain of the window means and medians against the references, by the harness's clock; NAN = unknown. */
+void harness_gains_ln(const struct judge *j, double *ret_mean, double *ret_median);
 
 void judge_completes(const struct judge *j);
 void judge_no_errors(const struct judge *j);
@@ -73,6 +81,13 @@ void judge_timing(const struct judge *j);
 void judge_speed(const struct judge *j);
 void judge_resume(const struct judge *j);
 void judge_tests(const struct judge *j);
+
+bool is_patched(const struct receipt *r);
 void find_reviews(const struct judge *j);
+void review_curves(const struct judge *j);
+void review_pace(const struct judge *j);
+void review_step_times(const struct judge *j);
+void review_wall_time(const struct judge *j);
+void review_gain(const struct judge *j);
 
 #endif

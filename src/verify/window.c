@@ -78,7 +78,7 @@ void receipt_window(const struct receipt *r, struct window_stats *ret_stats)
 	*ret_stats = stats;
 }
 
-bool paired_means(const struct receipt *r, double *ret_harness_s, double *ret_reported_s)
+size_t paired_means(const struct receipt *r, double *ret_harness_s, double *ret_reported_s)
 {
 	double harness = 0, reported = 0;
 	size_t n = 0, both = 0;
@@ -93,34 +93,36 @@ bool paired_means(const struct receipt *r, double *ret_harness_s, double *ret_re
 		harness += u->harness_s;
 		reported += u->step_s.value;
 	}
-	if (both == 0 || both + 1 < n)
-		return false;
-	*ret_harness_s = harness / (double)both;
-	*ret_reported_s = reported / (double)both;
-	return true;
+	*ret_harness_s = both ? harness / (double)both : NAN;
+	*ret_reported_s = both ? reported / (double)both : NAN;
+	return n - both;
 }
 
-double harness_gain_ln(const struct judge *j)
+void harness_gains_ln(const struct judge *j, double *ret_mean, double *ret_median)
 {
 	struct window_stats stats;
-	double sum = 0;
+	double mean = 0, median = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < j->n_refs; i++) {
 		receipt_window(j->refs[i], &stats);
 		if (stats.has_time) {
-			sum += log(stats.mean_s);
+			mean += log(stats.mean_s);
+			median += log(stats.median_s);
 			n++;
 		}
 	}
 	receipt_window(j->r, &stats);
-	if (!n || !stats.has_time)
-		return NAN;
-	return sum / (double)n - log(stats.mean_s);
+	bool known = n > 0 && stats.has_time;
+	*ret_mean = known ? mean / (double)n - log(stats.mean_s) : NAN;
+	*ret_median = known ? median / (double)n - log(stats.median_s) : NAN;
 }
 
 double receipt_peak_bytes(const struct receipt *r)
 {
 	double peak = NAN; /* fmax() ignores a NaN beside a number */
+	for (size_t i = 0; i < r->n_updates; i++)
+		if (r->updates[i].mem_bytes.has)
+			peak = fmax(peak, r->updates[i].mem_bytes.value);
 	if (r->peak_reported_bytes.has)
 		peak = fmax(peak, r->peak_reported_bytes.value);
 	if (r->peak_observed_bytes.has && r->observed_is_device)

@@ -182,3 +182,83 @@ copy_for_nobody() {
 	run infrarsi report
 	no_crash
 }
+
+transients() {
+	ledger "select count(*) from entry where kind = 'transient'"
+}
+
+failing_builds() { # a knob whose other setting needs more of the machine to be compiled; LIMIT is read when it is
+	cat >heavy.sh <<'SH'
+[ "$1" = -DHEAVY ] || exec make train DEFINE="$1"
+{ echo 'int heavy[] = {'; seq 1 600000 | tr '\n' ,; echo '};'; } >heavy.c
+ulimit -v "$(cat LIMIT)" # KiB
+make train DEFINE="$1" && cc -c heavy.c && exit 0
+sleep "$(cat PAUSE)"
+exit 1
+SH
+	sed -i "s|LIMIT|$BATS_TEST_TMPDIR/limit|; s|PAUSE|$BATS_TEST_TMPDIR/pause|" heavy.sh
+	sed -i 's|^build: .*|build: ["sh", "heavy.sh", "{define}"]|; s|values: \["-DLONG", "-DSHORT"\]|values: ["-DLONG", "-DHEAVY"]|' infrarsi.yaml
+	git add -A
+	git commit -q -m heavy
+	echo 8000000 >"$BATS_TEST_TMPDIR/limit"
+	echo "${1:-0}" >"$BATS_TEST_TMPDIR/pause"
+	infrarsi init --accept >/dev/null
+	infrarsi doctor --new --hurry >/dev/null
+}
+
+@test "a compiler short of memory is the host's fault: tried again, and built once there is room" {
+	failing_builds 3
+	echo 120000 >"$BATS_TEST_TMPDIR/limit"
+	"$INFRARSI" run --accept-noise --search-only --trials 1 --start define=-DHEAVY >output.txt 2>&1 3>&- &
+	pid=$!
+	wait_until 60 has_entry transient
+	echo 8000000 >"$BATS_TEST_TMPDIR/limit"
+	wait $pid
+	output=$(cat output.txt)
+	has "the machine failed under the build: cc1: out of memory"
+	equals 1 "$(finished_trials)"
+	run -0 infrarsi show "$(ledger "select max(trial) from entry")"
+	has "  valid"
+	has "define=-DHEAVY"
+	books_balance
+}
+
+@test "a build that meets such faults for ever is the candidate's own in the end, after two retries" {
+	failing_builds
+	echo 120000 >"$BATS_TEST_TMPDIR/limit"
+	run -0 infrarsi run --accept-noise --search-only --trials 2 --start define=-DHEAVY --start algorithm=quick
+	equals 2 "$(transients)"
+	run -0 infrarsi show 3
+	has "crashed"
+	has "compile: cc1: out of memory"
+	run -0 infrarsi show 4
+	has "  valid"
+	books_balance
+}
+
+@test "a compiler that meets a really full disk is not to blame" {
+	[ "$(id -u)" -eq 0 ] || skip "mounting a small file system needs root"
+	sed -i 's|values: \["-DLONG", "-DSHORT"\]|values: ["-DLONG", "-DHUGE"]|' infrarsi.yaml
+	cat >>train.c <<'C'
+#ifdef HUGE
+char huge[40 << 20] = {1};
+#endif
+C
+	git commit -q -a -m huge
+	infrarsi init --accept >/dev/null
+	infrarsi doctor --new --hurry >/dev/null
+	mv .infrarsi kept
+	mkdir .infrarsi
+	mount -t tmpfs -o size=256m tmpfs "$PWD/.infrarsi" 2>/dev/null || skip "no right to mount here"
+	mounted=$PWD/.infrarsi
+	cp -a kept/. .infrarsi/
+	rm -rf kept
+	mount -o "remount,size=$(($(df -B1 --output=used .infrarsi | tail -n 1) + (24 << 20)))" "$mounted"
+	run infrarsi run --accept-noise --search-only --trials 1 --start define=-DHUGE
+	no_crash
+	has "the machine failed under the build: "
+	[ "$(transients)" -ge 2 ]
+	mount -o remount,size=512m "$mounted"
+	run -0 infrarsi run --accept-noise --search-only --trials 3 --start define=-DLONG,algorithm=quick
+	books_balance
+}

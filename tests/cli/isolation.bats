@@ -158,6 +158,65 @@ works_sandboxed() {
 	equals "" "$output"
 }
 
+@test "no helper, build, check or supervisor sees the harness's environment" {
+	mkdir "$BATS_TEST_TMPDIR/spies"
+	for program in git make cc bwrap python3; do
+		real=$(command -v $program) || continue
+		cat >"$BATS_TEST_TMPDIR/spies/$program" <<SH
+#!/bin/sh
+{ echo "$program:"; env; } >>"$BATS_TEST_TMPDIR/seen.txt" 2>/dev/null || env >&2
+exec "$real" "\$@"
+SH
+		chmod +x "$BATS_TEST_TMPDIR/spies/$program"
+	done
+	sed -i 's|^  timeout: 1m|  pass_env: [PASSED_TOKEN]\n  timeout: 1m|
+		s|^  editable_files|  tests: [["sh", "-c", "env; echo checked >\&2"]]\n&|' infrarsi.yaml
+	export PATH="$BATS_TEST_TMPDIR/spies:$PATH"
+	export SOME_API_KEY=planted-9d1c GIT_TOKEN=planted-9d1c CFLAGS=planted-9d1c PYTHONSTARTUP=/planted-9d1c \
+		PASSED_TOKEN=passed-8e2b
+	infrarsi init --accept >/dev/null
+	for option in "" --no-sandbox; do
+		# shellcheck disable=SC2086
+		run -0 infrarsi doctor --new --hurry $option
+		"$INFRARSI" run $option --accept-noise --trials 2 --start algorithm=quick >/dev/null &
+		pid=$!
+		while kill -0 $pid 2>/dev/null; do
+			for child in $(pgrep -P $pid -f __supervise); do
+				cat "/proc/$child/environ" 2>/dev/null | tr '\0' '\n' >>"$BATS_TEST_TMPDIR/supervisor.txt" || true
+			done
+			sleep 0.02
+		done
+		wait $pid || true
+		run -0 infrarsi report
+		run infrarsi verify
+		has " 0 refused"
+	done
+	for program in git make cc bwrap; do
+		grep -q "^$program:" "$BATS_TEST_TMPDIR/seen.txt" || { echo "$program was not asked"; false; }
+	done
+	grep -q "LC_ALL=C" "$BATS_TEST_TMPDIR/supervisor.txt"
+	run grep -rlaF -e planted-9d1c "$BATS_TEST_TMPDIR/seen.txt" "$BATS_TEST_TMPDIR/supervisor.txt" .infrarsi "$XDG_STATE_HOME" .git
+	equals "" "$output"
+	# What pass_env names: the job's and the checks' own output at most, no helper, no build, no record.
+	run grep -rlaF -e passed-8e2b "$BATS_TEST_TMPDIR/seen.txt" "$BATS_TEST_TMPDIR/supervisor.txt" "$XDG_STATE_HOME" .git
+	equals "" "$output"
+	run bash -c "grep -rlaF -e passed-8e2b .infrarsi | grep -v -e /logs/ -e '/control/[0-9]*/test1/log'"
+	equals "" "$output"
+}
+
+@test "what a job was told in confidence does not stay on the disk when infrarsi is killed" {
+	sed -i 's|^  timeout: 1m|  pass_env: [PASSED_TOKEN]\n  timeout: 1m|; s/values: \[normal, broken\]/values: [normal, hang]/' infrarsi.yaml
+	export PASSED_TOKEN=passed-8e2b
+	begin_again
+	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=hang >output.txt 2>&1 3>&- &
+	pid=$!
+	wait_until 20 test -s .infrarsi/logs/0005.log
+	kill -KILL $pid
+	wait $pid || true
+	run bash -c "grep -rlaF -e passed-8e2b .infrarsi \"$XDG_STATE_HOME\" | grep -v /logs/"
+	equals "" "$output"
+}
+
 @test "the job sees neither the keys nor the ledger nor the history" {
 	works_sandboxed
 	sed -i 's|^  command:.*|  command: ["sh", "-c", "ls -a '"$XDG_STATE_HOME"'/infrarsi/keys '"$PWD"'/.infrarsi/receipts '"$PWD"'/.git; cat '"$PWD"'/.infrarsi/ledger.db \| wc -c; ./train {updates} {algorithm} {micro_batch} {cache} {mode}"]|' infrarsi.yaml

@@ -192,7 +192,8 @@ run_by_hand() { # WHAT: the job as `apply` left it trains, outside the harness
 
 @test "--strategy: random runs, an unknown one is refused with the names" {
 	run -2 infrarsi run --accept-noise --strategy rnadom
-	has "expected one of: controller, random; got 'rnadom'"
+	has "expected one of: controller, random, greedy"
+	has "got 'rnadom'"
 	run -0 infrarsi run --accept-noise --strategy random --search-only --trials 3 --fix mode=normal
 	equals 3 "$(ledger "select count(*) from entry where kind='finished' and trial > 0")"
 }

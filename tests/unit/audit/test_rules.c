@@ -1,4 +1,5 @@
-/* The table, its documentation, terms, limits and refusals. What the rules find is tested by test_zoo.c. */
+/* The table, its documentation, terms, limits and refusals. What the rules find is tested by test_zoo.c
+ * and test_python.c. */
 #include "base/base.h"
 
 #include <setjmp.h>
@@ -47,6 +48,7 @@ static void test_every_rule_is_documented(void **state)
 	size_t n = 0;
 	assert_int_equal(file_read(path, FILE_CAP_DEFAULT, &text, &e), OK);
 	for (; audit_rule_at(n, &rule); n++) {
+		assert_int_equal(rule.reads_c, rule.reads_python);
 		char heading[32];
 		snprintf(heading, sizeof(heading), "\n## %s\n", rule.id);
 		assert_non_null(strstr(text.buf, heading));
@@ -87,16 +89,89 @@ static void test_menu_decides(void **state)
 
 static void test_other_languages_are_for_review(void **state)
 {
+	static const char *const paths[] = {"t.pyx", "t.ipynb", "t.cu", "Makefile"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct audit_report report;
+		struct err e = ERR_INIT;
+		CLEANUP(free_ptr)
+		char *diff =
+			xasprintf("--- a/%s\n+++ b/%s\n@@ -1 +1 @@\n-x = 1\n+x = 2\n", paths[i], paths[i]);
+		assert_int_equal(audit("x = 1\n", diff, NULL, &report, &e), OK);
+		assert_false(report.blocked);
+		assert_int_equal(report.n_findings, 1);
+		assert_string_equal(report.findings[0].rule, "A0");
+		audit_report_release(&report);
+	}
+}
+
+static bool has_finding(const struct audit_report *report, const char *rule, const char *file)
+{
+	for (size_t i = 0; i < report->n_findings; i++)
+		if (strcmp(report->findings[i].rule, rule) == 0 &&
+			strcmp(report->findings[i].file, file) == 0)
+			return true;
+	return false;
+}
+
+/* A C file, a Python file and one of no language in one diff: each by its own rules. */
+static void test_languages_together(void **state)
+{
+	static const char diff[] =
+		"--- /dev/null\n+++ b/t.py\n@@ -0,0 +1,2 @@\n+import subprocess\n+subprocess.run(['true'])\n"
+		"--- /dev/null\n+++ b/k.c\n@@ -0,0 +1,2 @@\n+int system(const char *);\n"
+		"+int f(void) { return system(\"true\"); }\n"
+		"--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+notes\n";
 	(void)state;
 	struct audit_report report;
 	struct err e = ERR_INIT;
-	assert_int_equal(
-		audit("x = 1\n", "--- a/t.py\n+++ b/t.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n", NULL, &report, &e),
-		OK);
-	assert_false(report.blocked);
-	assert_int_equal(report.n_findings, 1);
-	assert_string_equal(report.findings[0].rule, "A0");
+	assert_int_equal(audit("", diff, NULL, &report, &e), OK);
+	assert_true(has_finding(&report, "A7", "t.py"));
+	assert_true(has_finding(&report, "A7", "k.c"));
+	assert_true(has_finding(&report, "A0", "notes.txt"));
+	assert_false(has_finding(&report, "A0", "t.py"));
 	audit_report_release(&report);
+}
+
+/* Files that Python runs by itself or finds before a library of their name. */
+static void test_files_in_the_way(void **state)
+{
+	static const struct {
+		const char *path;
+		bool blocked;
+	} cases[] = {{"sitecustomize.py", true}, {"time.py", true}, {"torch/__init__.py", true},
+		{"kernels.py", false}, {"models/time.py", false}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct audit_report report;
+		struct err e = ERR_INIT;
+		CLEANUP(free_ptr)
+		char *diff = xasprintf("--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+x = 1\n", cases[i].path);
+		assert_int_equal(audit("", diff, NULL, &report, &e), OK);
+		assert_int_equal(report.blocked, cases[i].blocked);
+		audit_report_release(&report);
+	}
+}
+
+/* What is no Python (any more) is read as far as it goes. */
+static void test_broken_python(void **state)
+{
+	static const char *const texts[] = {"def f(:\n", "x = = 1\n", "\xff\xfe\x80\n", "with a as:\n",
+		"try:\n", "for in x: pass\n", "@\n", "a = b = = c\n", "f(x for)\n", "del\n", "import\n",
+		"from . import\n", "lambda\n", "x[:,\n", "\"\"\"\n", "f'{'\n", "global\n",
+		"if x: return\nelif: y\n", "match x:\n"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct audit_report report;
+		struct err e = ERR_INIT;
+		bool two = strchr(texts[i], '\n')[1] != '\0';
+		int first = (int)strcspn(texts[i], "\n");
+		CLEANUP(free_ptr)
+		char *diff = xasprintf("--- a/t.py\n+++ b/t.py\n@@ -1 +1,%d @@\n-x = 1\n+%.*s\n%s%s",
+			two ? 2 : 1, first, texts[i], two ? "+" : "", two ? texts[i] + first + 1 : "");
+		assert_int_equal(audit("x = 1\n", diff, NULL, &report, &e), OK);
+		audit_report_release(&report);
+	}
 }
 
 static void test_refusals(void **state)
@@ -114,6 +189,7 @@ static void test_limits(void **state)
 {
 	(void)state;
 	static const char diff[] = "--- a/k.c\n+++ b/k.c\n@@ -1 +1 @@\n-int a;\n+int b;\n";
+	static const char python[] = "--- a/k.py\n+++ b/k.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n";
 	CLEANUP(strbuf_release) struct strbuf large = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf deep = STRBUF_INIT;
 	struct audit_report report;
@@ -131,6 +207,15 @@ static void test_limits(void **state)
 		strbuf_addch(&deep, ')');
 	strbuf_addstr(&deep, ";\n");
 	assert_int_equal(audit(deep.buf, diff, NULL, &report, &e), ERR_LIMIT);
+	assert_non_null(strstr(e.message, "nested"));
+	strbuf_clear(&deep);
+	strbuf_addstr(&deep, "a = 1\nx = ");
+	for (int i = 0; i < 5000; i++)
+		strbuf_addch(&deep, '[');
+	for (int i = 0; i < 5000; i++)
+		strbuf_addch(&deep, ']');
+	strbuf_addstr(&deep, "\n");
+	assert_int_equal(audit(deep.buf, python, NULL, &report, &e), ERR_LIMIT);
 	assert_non_null(strstr(e.message, "nested"));
 }
 
@@ -160,6 +245,9 @@ int main(void)
 		cmocka_unit_test(test_every_rule_is_documented),
 		cmocka_unit_test(test_menu_decides),
 		cmocka_unit_test(test_other_languages_are_for_review),
+		cmocka_unit_test(test_languages_together),
+		cmocka_unit_test(test_files_in_the_way),
+		cmocka_unit_test(test_broken_python),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_words),

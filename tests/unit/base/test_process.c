@@ -71,6 +71,26 @@ static void folder_and_environment(void **state)
 	assert_string_equal(o.output.buf, "/usr\nthis\n");
 }
 
+/* Helpers see where programs are and who the user is; nothing else, for it may be a secret. */
+static void helpers_see_no_secret(void **state)
+{
+	(void)state;
+	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
+	CLEANUP(strbuf_release) struct strbuf alias = STRBUF_INIT;
+	struct err e = ERR_INIT;
+	setenv("SOME_API_KEY", "planted", 1);
+	setenv("PATH_TOKEN", "planted", 1);
+	assert_int_equal(shell("env; echo $HOME", (struct process_run){0}, &o), OK);
+	assert_null(strstr(o.output.buf, "planted"));
+	assert_non_null(strstr(o.output.buf, "PATH="));
+	assert_non_null(strstr(o.output.buf, getenv("HOME")));
+	assert_int_equal(git_run("/", &alias, &e, "-c", "alias.show-env=!env", "show-env", NULL), OK);
+	assert_null(strstr(alias.buf, "planted"));
+	assert_non_null(strstr(alias.buf, "GIT_TERMINAL_PROMPT=0"));
+	unsetenv("SOME_API_KEY");
+	unsetenv("PATH_TOKEN");
+}
+
 static void no_input_means_end_of_file(void **state)
 {
 	(void)state;
@@ -282,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(output_errors_and_status),
 		cmocka_unit_test(folder_and_environment),
+		cmocka_unit_test(helpers_see_no_secret),
 		cmocka_unit_test(no_input_means_end_of_file),
 		cmocka_unit_test(much_input_and_output),
 		cmocka_unit_test(a_child_that_does_not_read_is_no_error_and_no_signal),

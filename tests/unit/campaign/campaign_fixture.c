@@ -101,6 +101,27 @@ static void answer(struct stage *s, const struct run_request *request, enum answ
 		file_write_atomic(request->log_path, logs[answer], strlen(logs[answer]), 0644, NULL), OK);
 }
 
+static enum err_code evaluate(
+	struct stage *s, const struct run_request *request, struct run_outcome *ret_outcome)
+{
+	struct run_outcome o = {.arena = ARENA_INIT, .end = RUN_EXITED, .spawn_s = 1000.0 * s->executions};
+	o.end_s = o.spawn_s + 3;
+	assert_int_equal(file_write_atomic(request->log_path, "loss 2.5\n", 9, 0644, NULL), OK);
+	*ret_outcome = o;
+	return OK;
+}
+
+static enum err_code build(
+	struct stage *s, const struct run_request *request, struct run_outcome *ret_outcome)
+{
+	size_t row = row_of(request);
+	bool fails = s->built[row]++ < s->rows[row].build_faults;
+	const char *log = fails ? "/usr/bin/ld: final link failed: No space left on device\n" : "built\n";
+	assert_int_equal(file_write_atomic(request->log_path, log, strlen(log), 0644, NULL), OK);
+	*ret_outcome = (struct run_outcome){.arena = ARENA_INIT, .end = RUN_EXITED, .exit_status = fails};
+	return OK;
+}
+
 static enum err_code run(void *state, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr)
 {
@@ -109,13 +130,17 @@ static enum err_code run(void *state, const struct run_request *request, run_pro
 	s->executions++;
 	assert_true(row < s->n_rows);
 	assert_true(path_is_dir(request->dir));
+	if (strcmp(request->argv[0], "./build") == 0)
+		return build(s, request, ret_outcome);
+	if (strcmp(request->argv[0], "./evaluate") == 0)
+		return evaluate(s, request, ret_outcome);
 	if (s->fault_from && s->executions >= s->fault_from)
 		return err_set(reterr, ERR_IO, "no space left on device");
 	struct run_outcome o = {.arena = ARENA_INIT};
 	const struct row *r = &s->rows[row];
 	bool later = ++s->served[row] > r->runs_well && r->runs_well;
 	answer(s, request, later ? r->later : r->answer, later ? r->later_s : r->time_s, &o);
-	for (size_t i = 0; i < o.n_lines; i++)
+	for (size_t i = 0; progress && i < o.n_lines; i++)
 		progress(context, &o.lines[i]);
 	if (s->executions == s->stop_at)
 		o.end = RUN_STOPPED;

@@ -8,6 +8,9 @@
  *     search_run(&s.c, &s.run, &s.error);
  *     stage_close(&s);
  *
+ * The command `./evaluate` prints 2.5 and takes 3 seconds; a build `./build --row N` ends as its row says,
+ * any other well.
+ *
  * Include cmocka.h first.
  */
 #ifndef INFRARSI_TEST_CAMPAIGN_FIXTURE_H
@@ -24,6 +27,7 @@ struct row {
 	int runs_well; /* answers so only this often, then with the next two; 0 = always */
 	double later_s;
 	enum answer later;
+	int build_faults; /* so many of its builds meet a full disk */
 };
 
 struct stage {
@@ -32,6 +36,7 @@ struct stage {
 	const struct row *rows;
 	size_t n_rows;
 	int served[8]; /* executions by row */
+	int built[8];  /* builds by row */
 	int executions;
 	int stop_at;    /* this execution is stopped as by Ctrl-C (1-based); 0 = none */
 	int fault_from; /* from this one on the host fails; 0 = none */

@@ -17,8 +17,10 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "campaign/row_journal.h"
 #include "campaign_fixture.h"
 
 static const struct row rows[] = {{0.2}, {0.25}, {0.1}};
@@ -217,11 +219,11 @@ static void a_lost_execution_has_its_cost(void **unused)
 		campaign_append(&s.c, ENTRY_STARTED, 0, NULL,
 			xstrdup("{\"role\":\"reference\",\"seq\":5,\"nonce\":\"n\"}"), NULL, &s.error),
 		OK);
-	stage_write(&s, ".infrarsi/control/0005/spec.json", "{}");
+	stage_write(&s, ".infrarsi/control/0005/supervisor.log", "{}");
 	stage_write(&s, ".infrarsi/control/0099/left", "");
 	stage_write(&s, ".infrarsi/work/trials/0005/left", "");
 	stage_write(&s, ".infrarsi/logs/0005.log", "");
-	CLEANUP(free_ptr) char *spec = xasprintf("%s/control/0005/spec.json", s.state_dir);
+	CLEANUP(free_ptr) char *spec = xasprintf("%s/control/0005/supervisor.log", s.state_dir);
 	struct timespec times[2] = {{1000, 0}, {1000, 0}};
 	assert_int_equal(utimensat(AT_FDCWD, spec, times, 0), 0);
 	CLEANUP(free_ptr) char *log = xasprintf("%s/logs/0005.log", s.state_dir);
@@ -237,6 +239,68 @@ static void a_lost_execution_has_its_cost(void **unused)
 	stage_close(&s);
 }
 
+/* The receipt is written and the row is not: what only the row has comes from the journal, all of it. */
+static void a_row_that_was_lost_is_made_whole(void **unused)
+{
+	(void)unused;
+	struct stage s;
+	stage_open(&s, rows, ARRAY_LEN(rows), "build: ['true']\n");
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	assert_int_equal(file_read(s.task_path, FILE_CAP_DEFAULT, &text, NULL), OK);
+	char *contract = strstr(text.buf, "  editable_files");
+	assert_non_null(contract);
+	CLEANUP(free_ptr)
+	char *with = xasprintf("%.*s  eval: {command: [./evaluate], tolerance: 1%%}\n%s",
+		(int)(contract - text.buf), text.buf, contract);
+	stage_write(&s, "infrarsi.yaml", with);
+	stage_lock(&s);
+	stage_campaign(&s);
+	sql(&s, "CREATE TRIGGER fails BEFORE INSERT ON entry WHEN NEW.kind = 'finished' BEGIN SELECT "
+		"RAISE(ABORT, "
+		"'disk'); END;");
+	assert_int_equal(stage_go_on(&s), ERR_IO);
+	CLEANUP(free_ptr) char *journal = xasprintf("%s/control/0005/row.json", s.state_dir);
+	assert_true(path_exists(journal));
+	CLEANUP(strbuf_release) struct strbuf row = STRBUF_INIT;
+	assert_int_equal(file_read(journal, FILE_CAP_DEFAULT, &row, NULL), OK);
+	CLEANUP(json_decref_ptr) json_t *written = json_loads(row.buf, 0, NULL);
+	assert_true(json_number_of(written, "checks_s") == 3 && json_number_of(written, "eval") == 2.5);
+	sql(&s, "DROP TRIGGER fails;");
+	stage_open_campaign(&s);
+	const struct execution *run = &s.c.state.trials[0].run;
+	assert_int_equal(s.c.state.trials[0].status, TRIAL_VALID);
+	assert_true(run->eval_value == 2.5);
+	assert_true(run->build_s == json_number_of(written, "build_s"));
+	/* 12 updates of the row's pace and half a second before them, and 3 s of the evaluation on top. */
+	assert_true(run->device_s > 3.5 && run->device_s < 3.5 + 12 * 0.26);
+	assert_false(path_exists(journal));
+	stage_close(&s);
+}
+
+/* Without the journal, or with that of another execution, the receipt counts all the same. */
+static void a_journal_of_another_execution_is_not_taken(void **unused)
+{
+	(void)unused;
+	struct stage s;
+	struct row_journal row = {.build_s = 7, .checks_s = 8, .eval_value = 9, .review = "look"}, back;
+	stage_open(&s, rows, ARRAY_LEN(rows), NULL);
+	assert_int_equal(row_journal_write(s.dir, 5, "nonce", &row, &s.error), OK);
+	assert_true(row_journal_read(s.dir, 5, "nonce", &back));
+	assert_true(back.build_s == 7 && back.checks_s == 8 && back.eval_value == 9);
+	assert_string_equal(back.review, "look");
+	assert_false(row_journal_read(s.dir, 6, "nonce", &back));
+	assert_false(row_journal_read(s.dir, 5, "other", &back));
+	assert_true(back.build_s == 0 && isnan(back.eval_value) && !*back.review);
+	stage_write(&s, "../row.json", "{\"seq\":5,\"nonce\":\"nonce\",\"build_s\":-1,\"eval\":\"x\"}");
+	assert_true(row_journal_read(s.dir, 5, "nonce", &back));
+	assert_true(back.build_s == 0 && isnan(back.eval_value));
+	stage_write(&s, "../row.json", "nonsense");
+	assert_false(row_journal_read(s.dir, 5, "nonce", &back));
+	row_journal_remove(s.dir);
+	assert_false(row_journal_read(s.dir, 5, "nonce", &back));
+	stage_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +308,8 @@ int main(void)
 		cmocka_unit_test(only_its_own_receipt_is_adopted),
 		cmocka_unit_test(what_was_registered_is_released),
 		cmocka_unit_test(a_lost_execution_has_its_cost),
+		cmocka_unit_test(a_row_that_was_lost_is_made_whole),
+		cmocka_unit_test(a_journal_of_another_execution_is_not_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void a_task_that_lost_a_knob_is_no_dead_end(void **unused)
 	stage_expect(&s, stage_try_open(&s, CAMPAIGN_READ), ERR_INPUT, "knob 'row' has no setting '1'");
 	stage_expect(&s, ERR_INPUT, ERR_INPUT, "infrarsi doctor --new");
 	stage_open_campaign(&s);
-	stage_expect(&s, search_run(&s.c, &s.run, &s.error), ERR_STATE, "infrarsi doctor");
+	stage_expect(&s, search_run(&s.c, &s.run, &s.error), ERR_INPUT, "infrarsi doctor --new");
 	struct doctor_options options = {.runs = 3};
 	struct doctor_result result;
 	stage_expect(&s, doctor_run(&s.c, &options, &result, &s.error), ERR_INPUT, "has no setting '1'");

@@ -145,6 +145,76 @@ static void host_faults_in_doctor_and_in_a_duel(void **unused)
 	stage_close(&s);
 }
 
+/* A build that the machine failed is tried again, twice at most; then it is the candidate's own. */
+static void builds_that_the_machine_failed_are_tried_again(void **unused)
+{
+	(void)unused;
+	static const struct {
+		int faults, transients;
+		enum trial_status last;
+		int delivered_row;
+	} faulty[] = {{1, 1, TRIAL_VALID, 1}, {2, 2, TRIAL_VALID, 1}, {9, 2, TRIAL_CRASHED, 2}};
+	for (size_t i = 0; i < ARRAY_LEN(faulty); i++) {
+		const struct row rows[] = {{0.2}, {.time_s = 0.1, .build_faults = faulty[i].faults}, {0.15}};
+		struct stage s;
+		int transients = 0;
+		enum trial_status last = TRIAL_REGISTERED;
+		stage_open(&s, rows, ARRAY_LEN(rows), "build: [./build, --row, '{row}']\n");
+		stage_expect(&s, stage_go_on(&s), OK, NULL);
+		for (size_t k = 0; k < s.c.state.n_trials; k++)
+			if (s.c.state.trials[k].candidate.setting[0] == 1) {
+				last = s.c.state.trials[k].status;
+				transients += last == TRIAL_TRANSIENT;
+			}
+		assert_int_equal(transients, faulty[i].transients);
+		assert_string_equal(trial_status_names[last], trial_status_names[faulty[i].last]);
+		assert_int_equal(row_of_delivered(&s), faulty[i].delivered_row);
+		assert_int_equal(s.c.state.n_counted, 2);
+		stage_close(&s);
+	}
+}
+
+/* The reference's is never its own fault. */
+static void a_reference_whose_build_meets_a_full_disk_is_not_refused_for_it(void **unused)
+{
+	(void)unused;
+	static const struct row rows[] = {{.time_s = 0.2, .build_faults = 4}, {0.1}};
+	struct stage s;
+	stage_open(&s, rows, ARRAY_LEN(rows), "build: [./build, --row, '{row}']\n");
+	stage_expect(&s, stage_go_on(&s), ERR_FAILED, "the reference could not be run");
+	assert_int_equal(s.notes, 3);
+	assert_int_equal(s.c.state.n_references, 0);
+	stage_expect(&s, stage_go_on(&s), OK, NULL);
+	assert_int_equal(row_of_delivered(&s), 1);
+	stage_close(&s);
+}
+
+/* More trials after a delivery: what was delivered stands until another is proven better. */
+static void a_delivery_stands_while_the_search_goes_on(void **unused)
+{
+	(void)unused;
+	static const struct row rows[] = {{0.2}, {0.1}, {0.15}, {0.05}};
+	struct stage s;
+	static const char *first[] = {"row=1"}, *second[] = {"row=2"}, *third[] = {"row=3"};
+	static const struct {
+		const char **start;
+		int trials, delivered_row;
+		bool standing;
+	} steps[] = {{first, 1, 1, false}, {second, 2, 1, true}, {third, 3, 3, false}};
+	stage_open(&s, rows, ARRAY_LEN(rows), NULL);
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		s.run = (struct run_options){
+			.trials = steps[i].trials, .starts = steps[i].start, .n_starts = 1};
+		stage_expect(&s, stage_go_on(&s), OK, NULL);
+		const struct duel *d = state_delivered(&s.c.state);
+		assert_non_null(d);
+		assert_int_equal(s.c.state.trials[d->trial - 1].candidate.setting[0], steps[i].delivered_row);
+		assert_int_equal(s.c.state.has_standing, steps[i].standing);
+		assert_true(s.c.state.finished);
+	}
+	stage_close(&s);
+}
+
 static void a_failing_reference_is_told_with_its_reason(void **unused)
 {
 	(void)unused;
@@ -264,6 +334,9 @@ int main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_course),
 		cmocka_unit_test(host_faults_end_with_an_error),
 		cmocka_unit_test(host_faults_in_doctor_and_in_a_duel),
+		cmocka_unit_test(builds_that_the_machine_failed_are_tried_again),
+		cmocka_unit_test(a_reference_whose_build_meets_a_full_disk_is_not_refused_for_it),
+		cmocka_unit_test(a_delivery_stands_while_the_search_goes_on),
 		cmocka_unit_test(a_failing_reference_is_told_with_its_reason),
 		cmocka_unit_test(a_finished_campaign_stays_so_until_there_is_budget),
 		cmocka_unit_test(fixed_settings_are_kept),

@@ -78,6 +78,12 @@ static void duplicate_is_named(void **state)
 	assert_int_equal(check(&f, 4), 1);
 	assert_int_equal(f.problems[0].kind, CHAIN_DUPLICATE);
 	assert_string_equal(f.problems[0].text, "duplicate: 0002.json and copy.json are the same receipt");
+	assert_int_equal(f.problems[0].file, 3); /* the one given later, wherever it stands */
+	struct chain_file first = f.files[1];
+	f.files[1] = f.files[3];
+	f.files[3] = first;
+	assert_int_equal(check(&f, 4), 1);
+	assert_int_equal(f.problems[0].file, 3);
 	drop_chain(&f);
 }
 
@@ -90,11 +96,17 @@ static void replays_are_named(void **state)
 	assert_int_equal(check(&f, LENGTH), 1);
 	assert_int_equal(f.problems[0].kind, CHAIN_REPLAYED);
 	assert_string_equal(f.problems[0].text, "replayed: 0002.json and 0005.json have the same nonce");
+	assert_int_equal(f.problems[0].file, 4);
 	f.receipts[4].nonce = "fresh";
-	f.receipts[4].seq = 3; /* a place taken twice */
+	f.receipts[4].seq = 3; /* a place taken twice: receipt 4 names whose it is */
 	assert_int_equal(check(&f, LENGTH), 1);
 	assert_int_equal(f.problems[0].kind, CHAIN_REPLAYED);
-	assert_non_null(strstr(f.problems[0].text, "are both receipt 3 of campaign c1"));
+	assert_string_equal(
+		f.problems[0].text, "replayed: 0003.json and 0005.json are both receipt 3 of campaign c1");
+	assert_int_equal(f.problems[0].file, 4);
+	memset(f.receipts[3].prev, '5', 64); /* and now the other's */
+	assert_int_equal(check(&f, LENGTH), 1);
+	assert_int_equal(f.problems[0].file, 2);
 	drop_chain(&f);
 }
 
@@ -108,6 +120,8 @@ static void broken_chains_are_named(void **state)
 	assert_int_equal(f.problems[0].kind, CHAIN_BROKEN);
 	assert_string_equal(f.problems[0].text,
 		"broken chain: 0004.json does not name 0003.json as the receipt before it");
+	assert_int_equal(f.problems[0].file, 3);
+	assert_int_equal(f.problems[0].other, 2);
 	memset(f.receipts[3].prev, '3', 64);
 	f.receipts[2].prev[0] = '\0';
 	memset(f.receipts[0].prev, 'a', 64);

@@ -109,6 +109,37 @@ static void test_limits(void **state)
 	}
 }
 
+/* The event of a step that the log tells of is given when the next step begins; limits count it before. */
+static void test_limits_of_a_job_read_by_its_log(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *steps;
+		struct run_limits limits;
+		enum run_end end;
+	} cases[] = {
+		/* behind the last step a checkpoint may take its time */
+		{"say:step=1,loss=3 say:step=2,loss=2.5 say:step=3,loss=2 hang",
+			{.wall_s = 0.6, .stall_s = 0.1, .stall_after_update = 1, .expected_updates = 3},
+			RUN_TIMEOUT},
+		{"say:step=1,loss=3 say:step=2,loss=2.5 hang",
+			{.wall_s = 100, .stall_s = 0.3, .stall_after_update = 2, .expected_updates = 3},
+			RUN_STALLED},
+		/* one step is a beginning */
+		{"say:step=1,loss=3 hang", {.wall_s = 0.6, .startup_s = 0.3}, RUN_TIMEOUT},
+		{"say:loading hang", {.wall_s = 100, .startup_s = 0.3}, RUN_STARTUP_TIMEOUT},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct run_fixture f;
+		fixture_set_up(&f);
+		f.request.log_format = "ddp";
+		f.request.limits = cases[i].limits;
+		run_ok(&f, cases[i].steps);
+		assert_string_equal(run_end_names[f.outcome.end], run_end_names[cases[i].end]);
+		fixture_tear_down(&f);
+	}
+}
+
 static bool stop_on_second_update(void *context, const struct run_line *line)
 {
 	int *seen = context;
@@ -313,6 +344,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits_of_a_job_read_by_its_log),
 		cmocka_unit_test(test_orderly_stop_lets_a_job_say_goodbye),
 		cmocka_unit_test(test_stop_by_progress_and_by_descriptor),
 		cmocka_unit_test(test_event_lines),

@@ -101,7 +101,7 @@ void world_begin_at(
 	w->seq = 0;
 }
 
-void world_deliver(struct world *w, int trial, double gain_ln)
+void world_judge(struct world *w, int trial, double gain_ln)
 {
 	CLEANUP(free_ptr) char *verdict = verdict_text(0);
 	world_entry(w, ENTRY_ACCEPT, trial, NULL,
@@ -119,6 +119,11 @@ void world_deliver(struct world *w, int trial, double gain_ln)
 		"\"low_ln\":%.17g,\"high_ln\":%.17g,\"sigma\":0.001,\"nu\":4,\"threshold_ln\":0.02,"
 		"\"delivered\":true,\"verdict\":%s}",
 		trial, gain_ln, gain_ln - 0.01, gain_ln + 0.01, verdict);
+}
+
+void world_deliver(struct world *w, int trial, double gain_ln)
+{
+	world_judge(w, trial, gain_ln);
 	world_entry(w, ENTRY_ACCEPT, 0, NULL, "{\"what\":\"promotion_over\",\"delivered_finalist\":1}");
 }
 

@@ -62,6 +62,8 @@ void world_begin_at(
 	struct world *w, unsigned long long seed, const char *commit, const char *tree, const char *prefix);
 /* Finalist `finalist` is this trial; its duel is judged; promotion is over. */
 void world_deliver(struct world *w, int trial, double gain_ln);
+/* The same without the end of the promotion. */
+void world_judge(struct world *w, int trial, double gain_ln);
 /* Four runs around 0.2 s/update, 0.1% apart. */
 void world_references(struct world *w);
 /* A decision and its registration; settings and patches as JSON. */

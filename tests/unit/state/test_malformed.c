@@ -201,13 +201,13 @@ static void foreign_tables_are_refused(void **unused)
 {
 	(void)unused;
 	static const char *const rows[] = {
-		"INSERT INTO entry VALUES (1, 'now', NULL, 0, '', '{}')",
-		"INSERT INTO entry VALUES (1, NULL, 'spend', 0, '', '{}')",
-		"INSERT INTO entry VALUES (1, 'now', 'spend', 4294967297, '', '{}')",
-		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', NULL)",
-		"INSERT INTO entry VALUES (1, 'now', 'loan', 0, '', '{}')",
-		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', '{\"a\":1')",
-		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', '[]')",
+		"INSERT INTO entry VALUES (1, 'now', NULL, 0, '', '{}', '')",
+		"INSERT INTO entry VALUES (1, NULL, 'spend', 0, '', '{}', '')",
+		"INSERT INTO entry VALUES (1, 'now', 'spend', 4294967297, '', '{}', '')",
+		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', NULL, '')",
+		"INSERT INTO entry VALUES (1, 'now', 'loan', 0, '', '{}', '')",
+		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', '{\"a\":1', '')",
+		"INSERT INTO entry VALUES (1, 'now', 'spend', 0, '', '[]', '')",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct world w;
@@ -218,8 +218,9 @@ static void foreign_tables_are_refused(void **unused)
 		snprintf(path, sizeof(path), "%s/other.db", w.dir);
 		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 		assert_int_equal(sqlite3_exec(db,
-					 "PRAGMA application_id=0x49525349; PRAGMA user_version=1;"
-					 "CREATE TABLE entry (id, utc, kind, trial, signature, body);",
+					 "PRAGMA application_id=0x49525349; PRAGMA user_version=2;"
+					 "CREATE TABLE entry (id, utc, kind, trial, signature, body, "
+					 "seal);",
 					 NULL, NULL, NULL),
 			SQLITE_OK);
 		assert_int_equal(sqlite3_exec(db, rows[i], NULL, NULL, NULL), SQLITE_OK);

@@ -96,6 +96,12 @@ static void more_trials_open_promotion_again(void **unused)
 		assert_true(w.state.cost.promotion_s == 10);
 		/* Measured and not found faster: it has had its chance. The winner may win again. */
 		assert_int_equal(w.state.trials[0].lost_duel, !delivered);
+		/* What was delivered stands, with its runs. */
+		const struct duel *stands = state_delivered(&w.state);
+		assert_int_equal(stands != NULL, delivered);
+		if (stands)
+			assert_true(stands->trial == 1 && stands->reference_runs[0].time_s == 0.2 &&
+				    stands->result.gain_ln == 0.7);
 		world_close(&w);
 	}
 }

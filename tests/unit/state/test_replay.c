@@ -139,6 +139,25 @@ static void what_ran_or_runs_is_visited(void **unused)
 	world_close(&w);
 }
 
+/* The host's faults are nobody's, but a candidate that always meets them is not proposed for ever. */
+static void endless_host_faults_end(void **unused)
+{
+	(void)unused;
+	struct world w;
+	world_open(&w, NULL);
+	world_begin(&w, 7);
+	world_references(&w);
+	for (int faults = 1; faults <= 6; faults++) {
+		world_release(&w, ENTRY_TRANSIENT, "search", world_register(&w, fast, "[]"), 1);
+		world_load(&w);
+		assert_int_equal(state_count_transients(&w.state, faults), faults);
+		assert_int_equal(w.state.search.n_visited > 1, faults == 6);
+	}
+	assert_int_equal(w.state.search.visited[1][1], 1);
+	assert_int_equal(w.state.search.model.n_observations, 0);
+	world_close(&w);
+}
+
 /* A crash of settings that all passed elsewhere is nobody's fault: it may run again, twice and no more. */
 static void an_unexplained_crash_may_run_again_twice(void **unused)
 {
@@ -359,6 +378,7 @@ int main(void)
 		cmocka_unit_test(interrupted_and_transient_release),
 		cmocka_unit_test(what_ran_or_runs_is_visited),
 		cmocka_unit_test(an_unexplained_crash_may_run_again_twice),
+		cmocka_unit_test(endless_host_faults_end),
 		cmocka_unit_test(a_refusal_costs_nothing),
 		cmocka_unit_test(a_decision_without_its_registration_is_pending),
 		cmocka_unit_test(patches_are_levers_and_know_their_conflicts),

@@ -70,7 +70,13 @@ static void a_missing_update_in_the_middle_is_seen(void **state)
 {
 	(void)state;
 	f.candidate.updates[29].update = 31; /* 1..29, 31 */
-	expect_rejected(&f, ITEM_COMPLETES, ITEM_FAIL, "29 of 30");
+	expect_rejected(&f, ITEM_COMPLETES, ITEM_FAIL,
+		"29 of 30 updates reported: number 30 is missing, the next one there is 31");
+	for (int i = 0; i < 3; i++)
+		f.candidate.updates[i].update = 10 * (i + 1); /* a log that prints every tenth */
+	f.candidate.n_updates = 3;
+	expect_rejected(&f, ITEM_COMPLETES, ITEM_FAIL,
+		"3 of 30 updates reported: number 1 is missing, the next one there is 10");
 }
 
 static void failures_are_quoted(void **state)
@@ -88,6 +94,11 @@ static void collective_noise_after_a_clean_exit_is_reported(void **state)
 	f.candidate.failure = FAILURE_COLLECTIVE;
 	f.candidate.failure_evidence = "NCCL error";
 	expect_valid(&f, ITEM_NO_ERRORS, ITEM_PASS, "after a clean exit only: NCCL error");
+	f.candidate.failure_source = "log:883 after update 30";
+	expect_valid(&f, ITEM_NO_ERRORS, ITEM_PASS, "(log:883 after update 30)");
+	f.candidate.failure_source = "log:883 after update 29";
+	expect_rejected(&f, ITEM_NO_ERRORS, ITEM_FAIL, "collective: NCCL error (log:883 after update 29)");
+	f.candidate.failure_source = "log:883";
 	f.candidate.n_updates = 29;
 	expect_item(&f, ITEM_NO_ERRORS, ITEM_FAIL, "collective");
 }
@@ -139,12 +150,17 @@ static void memory_cap_at_its_boundary(void **state)
 	expect_valid(&f, ITEM_MEMORY_CAP, ITEM_NA, "no cap declared");
 	r->terms.memory_cap_bytes = 128 * MIB;
 	r->observed_is_device = false;
+	r->updates[7].mem_bytes = some(129 * MIB); /* whatever the summary says */
+	expect_rejected(&f, ITEM_MEMORY_CAP, ITEM_FAIL, "peak 129 MiB");
 	r->peak_reported_bytes = none;
-	expect_rejected(&f, ITEM_MEMORY_CAP, ITEM_FAIL, "the reference reports its peak memory");
+	EVERY_UPDATE(r, mem_bytes, none);
+	expect_valid(&f, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "not reported, by the reference it is");
 	assert_true(isnan(receipt_peak_bytes(r)));
-	for (size_t i = 0; i < N_REFS; i++)
+	for (size_t i = 0; i < N_REFS; i++) {
 		f.refs[i].peak_reported_bytes = none;
-	expect_valid(&f, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "not reported");
+		EVERY_UPDATE(&f.refs[i], mem_bytes, none);
+	}
+	expect_valid(&f, ITEM_MEMORY_CAP, ITEM_UNCHECKED, "not reported (cap 128 MiB)");
 }
 
 /* 230 MiB asked, 192 free: 38 missing. More free than asked for is fragmentation: no bound. */

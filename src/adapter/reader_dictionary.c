@@ -1,0 +1,144 @@
+#include "base/base.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "adapter/reader_dictionary_int.h"
+
+enum { NESTING_MAX = 64 };
+
+static const char *skip_space(const char *p)
+{
+	while (*p == ' ' || *p == '\t')
+		p++;
+	return p;
+}
+
+bool item_is(const struct dictionary_item *item, const char *key)
+{
+	return strncmp(item->key, key, item->key_length) == 0 && key[item->key_length] == '\0';
+}
+
+const char *dictionary_begin(const char *text)
+{
+	for (const char *p = text; (p = strchr(p, '{')) != NULL; p++) {
+		const char *quote = skip_space(p + 1);
+		if (*quote == '\'' || *quote == '"')
+			return p;
+	}
+	return NULL;
+}
+
+/* p is at a quote; to the quote that closes, NULL = none. */
+static const char *end_of_string(const char *p)
+{
+	char quote = *p++;
+	for (; *p && *p != quote; p++)
+		if (*p == '\\' && p[1])
+			p++;
+	return *p ? p : NULL;
+}
+
+static char closing_of(char opening)
+{
+	switch (opening) {
+	case '{':
+		return '}';
+	case '[':
+		return ']';
+	case '(':
+		return ')';
+	default:
+		return '\0';
+	}
+}
+
+/* p is at an opening bracket; behind the one that closes it, NULL = none. */
+static const char *end_of_nested(const char *p)
+{
+	char closing[NESTING_MAX];
+	int depth = 0;
+	for (; *p; p++) {
+		if (*p == '\'' || *p == '"') {
+			p = end_of_string(p);
+			if (!p)
+				return NULL;
+		} else if (closing_of(*p)) {
+			if (depth == NESTING_MAX)
+				return NULL;
+			closing[depth++] = closing_of(*p);
+		} else if (strchr("}])", *p)) {
+			if (*p != closing[--depth])
+				return NULL;
+			if (depth == 0)
+				return p + 1;
+		}
+	}
+	return NULL;
+}
+
+/* 2.1e-05, True, None, null, tensor(0.5, device='cuda:0'), np.float64(0.5). */
+static const char *end_of_word(const char *p)
+{
+	while (isalnum((unsigned char)*p) || *p == '.' || *p == '-' || *p == '_' || *p == '+')
+		p++;
+	return *p == '(' ? end_of_nested(p) : p;
+}
+
+/* Behind the value at p; NULL = it does not end. */
+static const char *take_value(const char *p, struct dictionary_item *item)
+{
+	const char *end;
+	item->value = p;
+	if (*p == '\'' || *p == '"') {
+		end = end_of_string(p);
+		if (!end)
+			return NULL;
+		item->value = p + 1;
+		item->value_length = (size_t)(end - item->value);
+		return end + 1;
+	}
+	end = closing_of(*p) ? end_of_nested(p) : end_of_word(p);
+	if (!end || end == p)
+		return NULL;
+	item->value_length = (size_t)(end - p);
+	return end;
+}
+
+struct opt_number item_number(const struct dictionary_item *item)
+{
+	struct opt_number number = {false, NAN};
+	size_t length = read_number(item->value, &number.value);
+	number.has = length > 0 && length == item->value_length;
+	return number;
+}
+
+enum dictionary_result dictionary_next(const char **position, struct dictionary_item *ret_item)
+{
+	const char *p = *position;
+	if (*p == '}') {
+		*position = p + 1;
+		return DICTIONARY_END;
+	}
+	if (*p != '{' && *p != ',')
+		return DICTIONARY_BROKEN;
+	p = skip_space(p + 1);
+	if (*p == '}') {
+		*position = p + 1;
+		return DICTIONARY_END;
+	}
+	const char *end = *p == '\'' || *p == '"' ? end_of_string(p) : NULL;
+	if (!end)
+		return DICTIONARY_BROKEN;
+	ret_item->key = p + 1;
+	ret_item->key_length = (size_t)(end - ret_item->key);
+	p = skip_space(end + 1);
+	if (*p != ':')
+		return DICTIONARY_BROKEN;
+	p = take_value(skip_space(p + 1), ret_item);
+	if (!p)
+		return DICTIONARY_BROKEN;
+	*position = skip_space(p);
+	return **position == ',' || **position == '}' ? DICTIONARY_ITEM : DICTIONARY_BROKEN;
+}

@@ -1,0 +1,44 @@
+/*
+ * Rule R1: what a configuration is made of for the time model. Features are one-hot settings, declared
+ * enabling pairs, and shared columns (slopes of what was predicted, thrash, count), taken relative to those
+ * of the run that defines y = 0: the reference, or, where the reference does not fit, the first valid run.
+ */
+#ifndef INFRARSI_MODEL_TIME_BASIS_H
+#define INFRARSI_MODEL_TIME_BASIS_H
+
+#include "base/base.h"
+#include "model/columns.h"
+#include "model/models.h"
+
+struct feature {
+	int column;
+	double value;
+};
+
+struct point {
+	const int *setting;
+	double thrash;
+};
+
+struct time_basis {
+	const struct model_input *in;
+	struct columns columns;
+	int n_features;
+	double *mean, *variance; /* prior; n_features */
+	struct point base;       /* where y = 0 */
+	double base_gain;
+	int *reference; /* n_levers */
+	int n_rows;
+	int *row;             /* observation index of each row */
+	struct feature *list; /* scratch */
+};
+
+void time_basis_init(struct time_basis *b, const struct model_input *in);
+void time_basis_release(struct time_basis *b);
+const struct observation *time_basis_row(const struct time_basis *b, int row);
+struct point time_basis_point(const struct time_basis *b, const int *setting, double predicted_peak_bytes);
+struct point time_basis_row_point(const struct time_basis *b, int row);
+/* Non-zero entries of phi(to) - phi(from), into b->list; returns their number. */
+int time_basis_list(const struct time_basis *b, struct point from, struct point to);
+
+#endif

@@ -33,7 +33,7 @@ void row_table_sum(struct row_table *t, const int *setting);
 
 static inline double *row_table_at(struct row_table *t, int term, int lever, int setting, int row)
 {
-	size_t id = (size_t)(t->first_id[lever] + setting);
+	size_t id = (size_t)t->first_id[lever] + (size_t)setting;
 	return &t->share[term][id * (size_t)t->n_rows + (size_t)row];
 }
 

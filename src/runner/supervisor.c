@@ -221,7 +221,7 @@ static void read_reports(struct supervisor *s)
 static void fail(struct supervisor *s, const char *message)
 {
 	if (!s->summary.error[0])
-		snprintf(s->summary.error, sizeof(s->summary.error), "%s", message);
+		snprintf(s->summary.error, sizeof(s->summary.error), "%.1000s", message);
 	if (s->state == NEW)
 		enter(s, REAPED); /* there is nothing to reap */
 	else if (s->state != KILLED)

@@ -198,7 +198,7 @@ def time_case(rng, n, sigma, wild):
     candidates = [[int(rng.integers(len(s))) for _, s, _, _ in LEVERS] for _ in range(6)] + [runs[0][0]]
 
     def linear(a, b):
-        columns = sum(0.05**2 if not LEVERS[l][3] else 0.03**2 for l in range(len(a)) if a[l] == b[l] != REFERENCE[l])
+        columns = sum(0.07**2 if not LEVERS[l][3] else 0.06**2 for l in range(len(a)) if a[l] == b[l] != REFERENCE[l])
         na, nb = (sum(x != r for x, r in zip(c, REFERENCE)) for c in (a, b))
         return columns + 0.02**2 * na * nb + (0.02**2 if a == b != REFERENCE else 0)
 

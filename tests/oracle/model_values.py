@@ -87,7 +87,7 @@ def time_prior(task):
             sd.append(task.sd[c])
             continue
         pred, cap = task.pred[c], task.cap[c]
-        wide = max(0.03, 0.15 * abs(pred)) if task.patch[c[0]] else max(0.05, 0.5 * abs(pred))
+        wide = max(0.06, 0.15 * abs(pred)) if task.patch[c[0]] else max(0.07, 0.5 * abs(pred))
         mean.append(min(0.3 * pred, cap))
         sd.append(min(max(0.6 * cap, 0.003), wide))
     mean += [0] * len(task.pairs) + [0, -0.05, 0, 0]

@@ -1,6 +1,7 @@
-/* Changes to the jobs of tests/zoo/c and what the audit must say. Cheats name the rules, one of which must find it, and
- * the severity; "none": no finding; "not blocked": at most a review. */
-/* clang-format off: a table laid out by hand */
+/* Changes to the jobs of tests/zoo/c and what the audit must say. Cheats name the rules, one of which must
+ * find it, and the severity; "none": no finding; "not blocked": at most a review. */
+/* A table laid out by hand. */
+/* clang-format off */
 #ifndef INFRARSI_TEST_C_CHANGES_H
 #define INFRARSI_TEST_C_CHANGES_H
 

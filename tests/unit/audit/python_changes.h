@@ -1,6 +1,7 @@
-/* Small changes to the jobs of python_jobs.h and what the audit must say. Cheats name the rule and severity of at
- * least one finding; "none": no finding; "not blocked": at most a review. */
-/* clang-format off: a table laid out by hand */
+/* Small changes to the jobs of python_jobs.h and what the audit must say. Cheats name the rule and severity
+ * of at least one finding; "none": no finding; "not blocked": at most a review. */
+/* A table laid out by hand. */
+/* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_CHANGES_H
 #define INFRARSI_TEST_PYTHON_CHANGES_H
 

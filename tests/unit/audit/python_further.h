@@ -1,5 +1,6 @@
 /* Further jobs and changes of test_python.c: a trainer with a network of its own, and images. */
-/* clang-format off: a table laid out by hand */
+/* A table laid out by hand. */
+/* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_FURTHER_H
 #define INFRARSI_TEST_PYTHON_FURTHER_H
 

@@ -1,5 +1,6 @@
 /* Small jobs that the changes of test_python.c are made to. */
-/* clang-format off: a table laid out by hand */
+/* A table laid out by hand. */
+/* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_JOBS_H
 #define INFRARSI_TEST_PYTHON_JOBS_H
 

@@ -1,5 +1,6 @@
 /* A job without a framework, and changes to it: honest ones for the most part. */
-/* clang-format off: a table laid out by hand */
+/* A table laid out by hand. */
+/* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_PLAIN_H
 #define INFRARSI_TEST_PYTHON_PLAIN_H
 

@@ -272,6 +272,96 @@ static void warm_restart_is_far_from_the_incumbent(void **state)
 	scores_release(&s);
 }
 
+/* After k out-of-memory ends in a row, P(fits) counts to the power of k + 1; a run that fits ends the row. */
+static void failures_for_memory_in_a_row_make_cautious(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	static const int run[4][LEVERS] = {{0, 1, 1}, {1, 0, 1}, {2, 0, 1}, {0, 0, 1, 1}},
+			 next[LEVERS] = {0, 0, 1, 2};
+	observe(&f, run[0], OBSERVED_OOM, 0);
+	observe(&f, run[1], OBSERVED_OK, 0.01)->peak_bytes = 61 * GIB;
+	observe(&f, run[2], OBSERVED_OOM, 0);
+	observe(&f, run[3], OBSERVED_OOM, 0);
+	struct scores s;
+	start(&s, &f);
+	assert_int_equal(s.caution, 3);
+	struct candidate *c = scores_look_up(&s, next);
+	double score = candidate_score(&s, c);
+	double by_hand =
+		(c->mean_ln + 2 * c->sd_ln - s.incumbent_ln) * c->p_fits * c->p_fits * c->p_fits * c->p_ok;
+	assert_true(fabs(score - by_hand) <= 2e-9 * by_hand);
+	scores_release(&s);
+	f.in.model.n_observations = 2;
+	start(&s, &f);
+	assert_int_equal(s.caution, 1);
+	scores_release(&s);
+}
+
+static void beating_a_score_is_having_a_larger_one(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	struct scores s;
+	start(&s, &f);
+	for (int l = 0; l < 9; l++) {
+		int setting[LEVERS];
+		reference_copy(&f, setting)[l] = !f.lever[l].reference;
+		struct candidate *c = scores_look_up(&s, setting);
+		assert_true(candidate_beats(&s, c, 0));
+		double score = candidate_score(&s, c);
+		assert_false(candidate_beats(&s, c, score));
+		assert_true(candidate_beats(&s, c, score * (1 - 1e-8)));
+	}
+	scores_release(&s);
+}
+
+static bool only_the_far_corner(void *context, const int *setting)
+{
+	const struct fixture *f = context;
+	int n = changes(f, setting);
+	return n == 0 || n == f->in.model.n_levers;
+}
+
+/* Four levers, of which all or none must change: no move of one or two leads anywhere. */
+static void a_survey_reaches_what_no_move_does(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	f.in.model.n_levers = 4;
+	f.in.is_legal = only_the_far_corner;
+	f.in.legal_context = &f;
+	struct scores s;
+	start(&s, &f);
+	const struct origin origin = {s.reference, -1, "reference", 1};
+	climb(&s, s.reference, &origin, 2);
+	assert_null(s.best);
+	survey(&s, &origin);
+	assert_non_null(s.best);
+	assert_int_equal(changes(&f, s.best->setting), 4);
+	scores_release(&s);
+}
+
+/* 3^8 configurations are too many to go through. */
+static void a_survey_leaves_large_spaces_alone(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	for (int l = 0; l < 8; l++)
+		f.lever[l].n_settings = 3;
+	f.in.model.n_levers = 8;
+	struct scores s;
+	start(&s, &f);
+	const struct origin origin = {s.reference, -1, "reference", 1};
+	survey(&s, &origin);
+	assert_null(s.best);
+	scores_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +377,10 @@ int main(void)
 		cmocka_unit_test(jumps_stay_below_the_caps),
 		cmocka_unit_test(bundles_start_from_the_two_best_failures),
 		cmocka_unit_test(warm_restart_is_far_from_the_incumbent),
+		cmocka_unit_test(failures_for_memory_in_a_row_make_cautious),
+		cmocka_unit_test(beating_a_score_is_having_a_larger_one),
+		cmocka_unit_test(a_survey_reaches_what_no_move_does),
+		cmocka_unit_test(a_survey_leaves_large_spaces_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

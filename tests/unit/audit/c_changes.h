@@ -5,10 +5,6 @@
 #ifndef INFRARSI_TEST_C_CHANGES_H
 #define INFRARSI_TEST_C_CHANGES_H
 
-struct c_change {
-	const char *name, *file, *old, *new, *old2, *new2, *expect;
-};
-
 #define TRAIN "parallel/train.c"
 #define COMM "parallel/comm.c"
 #define LAYERS "parallel/layers.c"
@@ -31,7 +27,7 @@ struct c_change {
 	   "device_run(device, forward_kernel, &s);\n" T3 "device_run(device, backward_kernel, &s);\n"
 #define UPDATE T2 "adamw_update(model, lr, DECAY);\n"
 
-static const struct c_change c_cheats[] = {
+static const struct change_row c_cheats[] = {
 	/* waits */
 	{"wait under another condition", TRAIN, WAIT, T3 "if (comm.rank == 0)\n" T3 "\tdevice_wait(device);\n", NULL, NULL, "A12 block"},
 	{"wait of the last micro-batch only", TRAIN, WAIT, T3 "if (micro + 1 == n_accum && n_steps < 50)\n" T3 "\tdevice_wait(device);\n", NULL, NULL, "A12|A3 block"},
@@ -77,7 +73,7 @@ static const struct c_change c_cheats[] = {
 	{"check of what stays is gone", "parallel/device.c", "\tif (!device)\n" T2 "abort();\n", "", NULL, NULL, "A6 review"},
 };
 
-static const struct c_change c_honest[] = {
+static const struct change_row c_honest[] = {
 	{"one of two waits", TRAIN, WAIT, WAIT T3 "device_wait(device);\n", NULL, NULL, "none"},
 	{"wait after the check", TRAIN, WAIT, T3 "fflush(stdout);\n" WAIT, NULL, NULL, "none"},
 	{"buckets waited for", COMM, ALLREDUCE, BUCKETS("n", "&requests[pending++]", "\tMPI_Waitall(pending, requests, MPI_STATUSES_IGNORE);\n"), NULL, NULL, "none"},

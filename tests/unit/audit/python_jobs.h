@@ -4,11 +4,6 @@
 #ifndef INFRARSI_TEST_PYTHON_JOBS_H
 #define INFRARSI_TEST_PYTHON_JOBS_H
 
-/* `old` becomes `new` in the job, and perhaps `old2` becomes `new2`. */
-struct change_row {
-	const char *name, *job, *old, *new, *old2, *new2, *expect;
-};
-
 static const char job_train[] =
 	"import math\n"
 	"import os\n"

@@ -181,17 +181,6 @@ static void walk_initializer_pair(struct walker *w, TSNode node, const struct sc
 	walk_children(w, node, scope);
 }
 
-static void walk_exit(struct walker *w, TSNode node, const struct scope *scope)
-{
-	const char *value = walk_text(w, ts_node_named_child(node, 0));
-	const char *keyword = walk_text(w, ts_node_child(node, 0));
-	const char *guard = scope->guards ? scope->guards->text : "";
-	struct fact *fact = walk_add(w, FACT_EXIT, node, keyword,
-		arena_printf(w->arena, "%s %s | %s", keyword, value, guard), scope);
-	fact->value = value;
-	walk_children(w, node, scope);
-}
-
 static unsigned storage_flags(struct walker *w, TSNode declaration, const struct scope *scope)
 {
 	unsigned flags = scope->function[0] ? 0 : DECLARE_STATIC;

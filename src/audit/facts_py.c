@@ -366,17 +366,6 @@ static void walk_decorated(struct walker *w, TSNode node, const struct scope *sc
 
 /* ---- plain statements ---- */
 
-static void walk_exit(struct walker *w, TSNode node, const struct scope *scope)
-{
-	const char *value = walk_text(w, node_named(node, 0));
-	const char *keyword = walk_text(w, ts_node_child(node, 0));
-	const char *guard = scope->guards ? scope->guards->text : "";
-	struct fact *fact = walk_add(w, FACT_EXIT, node, keyword,
-		arena_printf(w->arena, "%s %s | %s", keyword, value, guard), scope);
-	fact->value = value;
-	walk_children(w, node, scope);
-}
-
 static void walk_assert(struct walker *w, TSNode node, const struct scope *scope)
 {
 	struct fact *fact = walk_add(w, FACT_CALL, node, "assert", walk_text(w, node), scope);

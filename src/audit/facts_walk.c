@@ -152,3 +152,14 @@ enum err_code walk_source(struct source *source, const struct walk_handler *hand
 			reterr, ERR_LIMIT, source->path, 0, 0, "expressions too long and nested to analyse");
 	return OK;
 }
+
+void walk_exit(struct walker *w, TSNode node, const struct scope *scope)
+{
+	const char *value = walk_text(w, node_named(node, 0));
+	const char *keyword = walk_text(w, ts_node_child(node, 0));
+	const char *guard = scope->guards ? scope->guards->text : "";
+	struct fact *fact = walk_add(w, FACT_EXIT, node, keyword,
+		arena_printf(w->arena, "%s %s | %s", keyword, value, guard), scope);
+	fact->value = value;
+	walk_children(w, node, scope);
+}

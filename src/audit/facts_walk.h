@@ -66,4 +66,8 @@ const struct guard *walk_guard_inside(struct walker *w, const struct scope *scop
 const struct guard *walk_guard_after(
 	struct walker *w, const struct scope *scope, const char *text, TSNode node, bool is_error_path);
 
+/* return, break, continue, goto, raise: the word is the name, with what it gives back and under which
+ * condition. */
+void walk_exit(struct walker *w, TSNode node, const struct scope *scope);
+
 #endif

@@ -92,7 +92,7 @@ void report_line(struct change *change, enum audit_severity severity, const char
 void report(struct change *change, enum audit_severity severity, const struct fact *fact, const char *reason)
 {
 	const struct source *s = fact->source;
-	const char *from = s->text + ts_node_start_byte(fact->node), *end = s->text + s->length;
+	const char *from = s->text + node_start(fact->node), *end = s->text + s->length;
 	while (from > s->text && from[-1] != '\n')
 		from--;
 	const char *stop = memchr(from, '\n', (size_t)(end - from));

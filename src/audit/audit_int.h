@@ -90,7 +90,6 @@ bool spend(const struct change *change, size_t facts);
 
 bool is_added(const struct fact *f); /* new, or its text changed */
 bool same_function(const struct fact *a, const struct fact *b);
-bool node_contains(TSNode outer, TSNode inner);
 /* An old fact of this kind and text exists. */
 bool existed(const struct change *change, enum fact_kind kind, const char *name);
 /* A call inside `node` (new version) whose name is in the list. */

@@ -12,7 +12,7 @@ enum { FACTS_CAP = 20000000 /* looked at for one comparison */ };
 
 static bool node_has(TSNode node, uint32_t byte)
 {
-	return !ts_node_is_null(node) && ts_node_start_byte(node) <= byte && byte < ts_node_end_byte(node);
+	return !ts_node_is_null(node) && node_start(node) <= byte && byte < node_end(node);
 }
 
 /* ---- names ---- */
@@ -82,13 +82,13 @@ static bool is_in_scope(const struct fact *f, uint32_t byte)
 {
 	if (!node_is(f->node, "init_declarator"))
 		return true;
-	return node_has(ts_node_parent(ts_node_parent(f->node)), byte);
+	return node_has(node_parent(node_parent(f->node)), byte);
 }
 
 static bool assigns(const struct fact *f, const char *name, const struct place *place)
 {
 	return f->kind == FACT_ASSIGN && strcmp(f->init, name) == 0 && f->op[0] != ':' &&
-	       strcmp(f->function, place->function) == 0 && ts_node_end_byte(f->node) <= place->byte &&
+	       strcmp(f->function, place->function) == 0 && node_end(f->node) <= place->byte &&
 	       is_in_scope(f, place->byte);
 }
 
@@ -107,7 +107,7 @@ static enum reach reaches(struct evaluation *e, const struct fact *f, const stru
 		}
 		if (g->kind == GUARD_AFTER_EXIT || g->kind == GUARD_WITH || g->kind == GUARD_TRY)
 			continue;
-		struct place there = {place->function, ts_node_start_byte(g->node), place->depth + 1};
+		struct place there = {place->function, node_start(g->node), place->depth + 1};
 		long value;
 		if (g->kind != GUARD_IF || !evaluate(e, g->text, there, &value))
 			return REACH_UNKNOWN;
@@ -120,7 +120,7 @@ static enum reach reaches(struct evaluation *e, const struct fact *f, const stru
 static bool assigned_value(
 	struct evaluation *e, const struct fact *f, const char *name, struct place place, long *ret_value)
 {
-	struct place there = {place.function, ts_node_start_byte(f->node), place.depth + 1};
+	struct place there = {place.function, node_start(f->node), place.depth + 1};
 	long before = 0, value;
 	if (!f->value[0] || !evaluate(e, f->value, there, &value))
 		return false;
@@ -143,7 +143,7 @@ static bool is_carried(struct evaluation *e, const struct fact *f, const char *n
 	for (size_t i = span.from; i < span.to; i++) {
 		const struct fact *later = &s->facts[i];
 		if (later->kind != FACT_ASSIGN || strcmp(later->init, name) != 0 ||
-			!same_function(later, f) || ts_node_start_byte(later->node) < byte)
+			!same_function(later, f) || node_start(later->node) < byte)
 			continue;
 		for (const struct guard *g = later->guards; g; g = g->up)
 			if (g->kind == GUARD_LOOP && node_has(g->node, byte) &&
@@ -273,7 +273,7 @@ static bool call_function(
 			result = f;
 		}
 	}
-	struct place there = {name, result ? ts_node_start_byte(result->node) : 0, depth + 1};
+	struct place there = {name, result ? node_start(result->node) : 0, depth + 1};
 	fine = fine && result && found == n && evaluate(e, result->value, there, ret_value);
 	e->n_bound = outer;
 	return fine;

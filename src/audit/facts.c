@@ -9,21 +9,59 @@
 
 enum { TEXT_CAP = 2000 };
 
+/* tree-sitter follows a null node into nothing. */
+static const TSNode no_node;
+
+const char *node_type(TSNode node)
+{
+	return ts_node_is_null(node) ? "" : ts_node_type(node);
+}
+
 bool node_is(TSNode node, const char *type)
 {
-	return !ts_node_is_null(node) && strcmp(ts_node_type(node), type) == 0;
+	return strcmp(node_type(node), type) == 0;
+}
+
+uint32_t node_start(TSNode node)
+{
+	return ts_node_is_null(node) ? 0 : ts_node_start_byte(node);
+}
+
+uint32_t node_end(TSNode node)
+{
+	return ts_node_is_null(node) ? 0 : ts_node_end_byte(node);
+}
+
+bool node_contains(TSNode outer, TSNode inner)
+{
+	return !ts_node_is_null(outer) && !ts_node_is_null(inner) && node_start(outer) <= node_start(inner) &&
+	       node_end(outer) >= node_end(inner);
+}
+
+TSNode node_parent(TSNode node)
+{
+	return ts_node_is_null(node) ? no_node : ts_node_parent(node);
+}
+
+TSNode node_next(TSNode node)
+{
+	return ts_node_is_null(node) ? no_node : ts_node_next_named_sibling(node);
+}
+
+TSNode node_child(TSNode node, uint32_t index)
+{
+	return ts_node_is_null(node) ? no_node : ts_node_child(node, index);
 }
 
 TSNode node_field(TSNode node, const char *field)
 {
-	if (ts_node_is_null(node))
-		return node;
-	return ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
+	return ts_node_is_null(node) ? no_node
+				     : ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
 }
 
 TSNode node_named(TSNode node, uint32_t index)
 {
-	return ts_node_is_null(node) ? node : ts_node_named_child(node, index);
+	return ts_node_is_null(node) ? no_node : ts_node_named_child(node, index);
 }
 
 uint32_t node_count(TSNode node, uint32_t cap)
@@ -46,7 +84,7 @@ static bool is_plain_quoted(const char *text, uint32_t length)
 
 static void add_token(const struct source *source, TSNode leaf, struct strbuf *text)
 {
-	uint32_t from = ts_node_start_byte(leaf), to = ts_node_end_byte(leaf);
+	uint32_t from = node_start(leaf), to = node_end(leaf);
 	if (to <= from || to > source->length)
 		return;
 	if (text->len)
@@ -107,14 +145,14 @@ static void add_leaf(
 static void add_rest(const struct source *source, TSNode node, struct strbuf *text)
 {
 	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-	for (uint32_t i = ts_node_start_byte(node); i < ts_node_end_byte(node); i++)
+	for (uint32_t i = node_start(node); i < node_end(node); i++)
 		hash = (hash ^ (unsigned char)source->text[i]) * 1099511628211u;
 	strbuf_addf(text, " ...%016llx", (unsigned long long)hash);
 }
 
 static bool is_negation(const struct source *source, TSNode node)
 {
-	return node_is(node, "unary_expression") && source->text[ts_node_start_byte(node)] == '!';
+	return node_is(node, "unary_expression") && source->text[node_start(node)] == '!';
 }
 
 /* What `unlikely(x)` and `__builtin_expect(!!(x), 0)` are about: x. Null for any other node. Macros of these
@@ -128,16 +166,16 @@ static TSNode hinted(const struct source *source, TSNode node)
 		function = node_field(node, "function");
 	if (!node_is(function, "identifier"))
 		return none;
-	uint32_t from = ts_node_start_byte(function), length = ts_node_end_byte(function) - from;
+	uint32_t from = node_start(function), length = node_end(function) - from;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
 		if (strlen(hints[i]) != length || memcmp(source->text + from, hints[i], length) != 0)
 			continue;
-		TSNode what = ts_node_named_child(node_field(node, "arguments"), 0);
+		TSNode what = node_named(node_field(node, "arguments"), 0);
 		TSNode inner = is_negation(source, what) ? node_field(what, "argument") : none;
 		if (is_negation(source, inner))
 			what = node_field(inner, "argument");
 		if (is_negation(source, inner) && node_is(what, "parenthesized_expression"))
-			what = ts_node_named_child(what, 0);
+			what = node_named(what, 0);
 		return node_is(what, "comment") ? none : what;
 	}
 	return none;
@@ -150,7 +188,7 @@ static void add_node(const struct source *source, TSNode node, bool is_in_hint, 
 	TSNode comma = {0};
 	for (bool more = true; more && text->len < TEXT_CAP;) {
 		TSNode at = ts_tree_cursor_current_node(&cursor);
-		const char *type = ts_node_type(at);
+		const char *type = node_type(at);
 		bool is_leaf = ts_node_child_count(at) == 0 || is_literal_type(type);
 		TSNode operand = {0};
 		if (!is_in_hint && strcmp(type, "call_expression") == 0)

@@ -127,10 +127,19 @@ void facts_pair(struct fact **old, size_t n_old, struct fact **new, size_t n_new
 
 /* The normalised text of a node. */
 void node_text(const struct source *source, TSNode node, struct strbuf *text);
-bool node_is(TSNode node, const char *type);
-/* Null of a null node, as broken sources have them. */
+
+/* Of a null node, as broken sources have them: null, 0, "", false. Everything here asks for nodes this way.
+ */
+TSNode node_parent(TSNode node);
+TSNode node_next(TSNode node); /* named sibling */
+TSNode node_child(TSNode node, uint32_t index);
 TSNode node_field(TSNode node, const char *field);
 TSNode node_named(TSNode node, uint32_t index);
 uint32_t node_count(TSNode node, uint32_t cap); /* of named children */
+uint32_t node_start(TSNode node);               /* bytes */
+uint32_t node_end(TSNode node);
+const char *node_type(TSNode node);
+bool node_is(TSNode node, const char *type);
+bool node_contains(TSNode outer, TSNode inner);
 
 #endif

@@ -78,7 +78,7 @@ static void walk_conditional_directive(struct walker *w, TSNode node, const stru
 {
 	bool has_condition = !ts_node_is_null(node_field(node, "condition"));
 	TSNode condition = node_field(node, has_condition ? "condition" : "name");
-	TSNode keyword = ts_node_child(node, 0);
+	TSNode keyword = node_child(node, 0);
 	const char *text = arena_printf(w->arena, "%s %s", walk_text(w, keyword), walk_text(w, condition));
 	struct scope inner = *scope, other = *scope;
 	inner.guards = walk_guard(w, scope, GUARD_DIRECTIVE, text, node);
@@ -186,7 +186,7 @@ static unsigned storage_flags(struct walker *w, TSNode declaration, const struct
 	unsigned flags = scope->function[0] ? 0 : DECLARE_STATIC;
 	uint32_t count = MIN_OF(ts_node_named_child_count(declaration), 16u);
 	for (uint32_t i = 0; i < count; i++) {
-		TSNode child = ts_node_named_child(declaration, i);
+		TSNode child = node_named(declaration, i);
 		const char *text;
 		if (!node_is(child, "storage_class_specifier") && !node_is(child, "type_qualifier"))
 			continue;

@@ -21,7 +21,7 @@ const char *c_subject(struct walker *w, TSNode node)
 			node = node_field(node, "left");
 		else if (node_is(node, "parenthesized_expression") || node_is(node, "update_expression") ||
 			 node_is(node, "field_designator") || node_is(node, "subscript_designator"))
-			node = ts_node_named_child(node, 0);
+			node = node_named(node, 0);
 		else
 			return walk_text(w, node);
 	}
@@ -41,7 +41,7 @@ TSNode c_declared(TSNode node, unsigned *flags)
 		else if (node_is(node, "identifier") || node_is(node, "field_identifier"))
 			return node;
 		TSNode inner = node_field(node, "declarator");
-		node = ts_node_is_null(inner) ? ts_node_named_child(node, 0) : inner;
+		node = ts_node_is_null(inner) ? node_named(node, 0) : inner;
 	}
 	return node;
 }
@@ -54,7 +54,7 @@ static bool is_loop(TSNode node)
 
 static bool returns_error(struct walker *w, TSNode node)
 {
-	const char *value = walk_text(w, ts_node_named_child(node, 0));
+	const char *value = walk_text(w, node_named(node, 0));
 	return value[0] == '-' || strcmp(value, "NULL") == 0 || strcmp(value, "false") == 0 ||
 	       strcmp(value, "EXIT_FAILURE") == 0;
 }
@@ -110,7 +110,7 @@ void c_read_bound(struct walker *w, TSNode condition, const char **name, const c
 {
 	for (int i = 0; i < 64 && !ts_node_is_null(condition); i++) {
 		if (node_is(condition, "parenthesized_expression")) {
-			condition = ts_node_named_child(condition, 0);
+			condition = node_named(condition, 0);
 			continue;
 		}
 		if (!node_is(condition, "binary_expression"))

@@ -150,7 +150,7 @@ static void walk_match(struct walker *w, TSNode node, const struct scope *scope)
 static void walk_case(struct walker *w, TSNode node, const struct scope *outer)
 {
 	struct scope scope = *outer;
-	TSNode match = ts_node_parent(ts_node_parent(node)), guard = node_field(node, "guard");
+	TSNode match = node_parent(node_parent(node)), guard = node_field(node, "guard");
 	const char *pattern = walk_text(w, py_child_of_type(node, "case_pattern"));
 	const char *text =
 		arena_printf(w->arena, "( %s case %s )", walk_text(w, node_field(match, "subject")), pattern);

@@ -259,7 +259,7 @@ static void walk_handler(struct walker *w, TSNode clause, TSNode whole, const st
 	struct scope scope = *outer;
 	TSNode body = py_child_of_type(clause, "block"), what = node_named(clause, 0);
 	while (node_is(what, "comment"))
-		what = ts_node_next_named_sibling(what);
+		what = node_next(what);
 	if (node_is(what, "as_pattern"))
 		what = node_named(what, 0);
 	const char *types = node_is(what, "block") ? "" : walk_text(w, what);

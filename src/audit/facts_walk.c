@@ -33,7 +33,7 @@ const char *walk_text(struct walker *w, TSNode node)
 {
 	if (ts_node_is_null(node))
 		return "";
-	size_t bytes = ts_node_end_byte(node) - ts_node_start_byte(node);
+	size_t bytes = node_end(node) - node_start(node);
 	if (bytes > w->budget_bytes) {
 		w->too_long = true;
 		return "";
@@ -120,7 +120,7 @@ void walk_node(struct walker *w, TSNode node, const struct scope *scope)
 	}
 	w->depth++;
 	const struct walk_handler *handler =
-		bsearch(ts_node_type(node), w->handlers, w->n_handlers, sizeof(*handler), compare_handler);
+		bsearch(node_type(node), w->handlers, w->n_handlers, sizeof(*handler), compare_handler);
 	if (!handler) {
 		walk_children(w, node, scope);
 	} else if (handler->walk) {
@@ -156,7 +156,7 @@ enum err_code walk_source(struct source *source, const struct walk_handler *hand
 void walk_exit(struct walker *w, TSNode node, const struct scope *scope)
 {
 	const char *value = walk_text(w, node_named(node, 0));
-	const char *keyword = walk_text(w, ts_node_child(node, 0));
+	const char *keyword = walk_text(w, node_child(node, 0));
 	const char *guard = scope->guards ? scope->guards->text : "";
 	struct fact *fact = walk_add(w, FACT_EXIT, node, keyword,
 		arena_printf(w->arena, "%s %s | %s", keyword, value, guard), scope);

@@ -10,7 +10,7 @@
 static bool is_handed(const struct fact *f)
 {
 	return f->kind == FACT_NAME && node_is(f->node, "identifier") &&
-	       node_is(ts_node_parent(f->node), "argument_list") &&
+	       node_is(node_parent(f->node), "argument_list") &&
 	       (word_in(f->name, WORDS_UPDATE) || word_in(f->name, WORDS_WORK));
 }
 

@@ -105,8 +105,7 @@ const char *py_resolve(
 		return text;
 	for (size_t i = 0; i < s->n_facts; i++) {
 		const struct fact *f = &s->facts[i];
-		bool here =
-			same_function(f, at) && ts_node_start_byte(f->node) < ts_node_start_byte(at->node);
+		bool here = same_function(f, at) && node_start(f->node) < node_start(at->node);
 		if (f->kind == FACT_ASSIGN && f->op[0] == '=' && (here || !f->function[0]) &&
 			strcmp(f->init, text) == 0) {
 			value = f->value;

@@ -49,7 +49,7 @@ bool py_is_exit(const struct fact *f, const char *keyword)
 
 bool py_is_statement(const struct fact *call)
 {
-	return node_is(ts_node_parent(call->node), "expression_statement");
+	return node_is(node_parent(call->node), "expression_statement");
 }
 
 bool py_is_off(const char *value)

@@ -22,12 +22,6 @@ bool same_function(const struct fact *a, const struct fact *b)
 	return strcmp(a->function, b->function) == 0;
 }
 
-bool node_contains(TSNode outer, TSNode inner)
-{
-	return ts_node_start_byte(outer) <= ts_node_start_byte(inner) &&
-	       ts_node_end_byte(outer) >= ts_node_end_byte(inner);
-}
-
 bool existed(const struct change *change, enum fact_kind kind, const char *name)
 {
 	if (!spend(change, change->n_old))

@@ -73,7 +73,7 @@ static bool is_pointer(
 
 static bool is_subscript_base(TSNode identifier)
 {
-	TSNode parent = ts_node_parent(identifier);
+	TSNode parent = node_parent(identifier);
 	return node_is(parent, "subscript_expression") &&
 	       ts_node_eq(node_field(parent, "argument"), identifier);
 }
@@ -90,7 +90,7 @@ static bool is_handed_on(const struct fact *f)
 {
 	if (f->kind != FACT_NAME || !node_is(f->node, "identifier"))
 		return false;
-	TSNode parent = ts_node_parent(f->node);
+	TSNode parent = node_parent(f->node);
 	return node_is(parent, "argument_list") || node_is(parent, "binary_expression") ||
 	       is_subscript_base(f->node);
 }
@@ -211,7 +211,7 @@ static TSNode guarded_part(const struct fact *branch, bool *skips_rest)
 	for (size_t i = 0; i < s->n_facts; i++)
 		if (s->facts[i].kind == FACT_EXIT && node_contains(block, s->facts[i].node))
 			*skips_rest = true;
-	return *skips_rest ? ts_node_parent(branch->node) : block;
+	return *skips_rest ? node_parent(branch->node) : block;
 }
 
 /* for (...; i < n && !drawn; ...), while (!drawn): the loop runs once; i < kept_count alone is a bound. */
@@ -245,10 +245,10 @@ static void check_branches(struct change *change, const struct keepers *k)
 
 static bool is_plain_target(const struct fact *name)
 {
-	TSNode parent = ts_node_parent(name->node);
+	TSNode parent = node_parent(name->node);
 	TSNode op = node_field(parent, "operator");
 	return node_is(parent, "assignment_expression") && !ts_node_is_null(op) &&
-	       name->source->text[ts_node_start_byte(op)] == '=' &&
+	       name->source->text[node_start(op)] == '=' &&
 	       ts_node_eq(node_field(parent, "left"), name->node);
 }
 
@@ -263,7 +263,7 @@ static bool is_carried_over(const struct change *change, const struct fact *at, 
 		if (f->kind == FACT_ASSIGN && !node_is(f->node, "init_declarator") &&
 			(f->op[0] != '=' || text_contains(f->value, name)))
 			return true;
-		TSNode parent = ts_node_parent(f->node);
+		TSNode parent = node_parent(f->node);
 		bool declares = node_is(parent, "declaration") ||
 				(node_is(parent, "init_declarator") &&
 					ts_node_eq(node_field(parent, "declarator"), f->node));

@@ -123,7 +123,7 @@ static void check_declared(struct change *change)
 				"double became float: an accumulation may lose digits");
 		if (f->kind == FACT_NAME && !f->twin && strcmp(f->name, "float") == 0 &&
 			node_is(f->node, "primitive_type") &&
-			node_is(ts_node_parent(f->node), "type_definition"))
+			node_is(node_parent(f->node), "type_definition"))
 			report(change, AUDIT_REVIEW, f, "a type now stands for float");
 	}
 }

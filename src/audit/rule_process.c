@@ -88,7 +88,7 @@ static const struct {
 /* A variable of the same name (`link`, `remove`, `time`) is no use of the function. */
 static bool is_use(const struct change *change, const struct fact *f)
 {
-	TSNode parent = ts_node_parent(f->node);
+	TSNode parent = node_parent(f->node);
 	if (!node_is(f->node, "identifier") || node_is(parent, "field_expression"))
 		return false;
 	for (size_t i = 0; i < change->n_new; i++) {

@@ -151,7 +151,7 @@ static bool asks_for_shape(TSNode identifier, const struct source *s)
 		"new_full"};
 	static const char *const functions[] = {
 		"len", "empty_like", "zeros_like", "ones_like", "isinstance", "type", "id", "full_like"};
-	TSNode parent = ts_node_parent(identifier);
+	TSNode parent = node_parent(identifier);
 	TSNode name = {0};
 	if (node_is(parent, "assignment") && ts_node_eq(node_field(parent, "left"), identifier))
 		return true;
@@ -159,7 +159,7 @@ static bool asks_for_shape(TSNode identifier, const struct source *s)
 	if (of_object)
 		name = node_field(parent, "attribute");
 	else if (node_is(parent, "argument_list"))
-		name = node_field(ts_node_parent(parent), "function");
+		name = node_field(node_parent(parent), "function");
 	else if (node_is(parent, "keyword_argument"))
 		return ts_node_eq(node_field(parent, "name"), identifier);
 	if (node_is(parent, "attribute") && !of_object)
@@ -169,7 +169,7 @@ static bool asks_for_shape(TSNode identifier, const struct source *s)
 	if (ts_node_is_null(name))
 		return false;
 	char text[40] = "";
-	uint32_t from = ts_node_start_byte(name), length = ts_node_end_byte(name) - from;
+	uint32_t from = node_start(name), length = node_end(name) - from;
 	memcpy(text, s->text + from, MIN_OF(length, (uint32_t)sizeof(text) - 1));
 	return of_object ? IN(text, attributes) : IN(text, functions);
 }
@@ -236,7 +236,7 @@ static TSNode guarded_part(const struct fact *branch)
 	if (ts_node_is_null(part))
 		return branch->node;
 	if (leaves_function(branch->source, part)) {
-		TSNode rest = ts_node_parent(branch->node);
+		TSNode rest = node_parent(branch->node);
 		return ts_node_is_null(rest) ? part : rest;
 	}
 	return part;
@@ -280,7 +280,7 @@ static void check_handlers(struct change *change, const struct keepers *k)
 			      strstr(f->name, "NameError");
 		if (f->kind != FACT_HANDLER || f->twin || !lookup)
 			continue;
-		TSNode whole = ts_node_parent(f->node);
+		TSNode whole = node_parent(f->node);
 		bool kept = mentions_keeper(change, k, f, f->value);
 		for (size_t n = 0; n < f->source->n_facts && !kept; n++) {
 			const struct fact *g = &f->source->facts[n];

@@ -106,7 +106,7 @@ static void check_caught(
 
 static void check_handler(struct change *change, const struct fact *f)
 {
-	TSNode body = node_field(ts_node_parent(f->node), "body");
+	TSNode body = node_field(node_parent(f->node), "body");
 	struct contents caught = look(change, f->source, f->node), tried = {.work = true};
 	if (!ts_node_is_null(body))
 		tried = look(change, f->source, body);
@@ -121,7 +121,7 @@ static void check_handler(struct change *change, const struct fact *f)
 
 static void check_suppression(struct change *change, const struct fact *f)
 {
-	struct contents c = look(change, f->source, ts_node_parent(ts_node_parent(f->node)));
+	struct contents c = look(change, f->source, node_parent(node_parent(f->node)));
 	report(change, c.work ? AUDIT_BLOCK : AUDIT_REVIEW, f, "errors are suppressed");
 }
 

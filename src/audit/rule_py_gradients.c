@@ -104,7 +104,7 @@ static void check_switches(struct change *change)
 		if (!is_added(f) || (f->kind != FACT_DECORATOR && f->kind != FACT_CALL))
 			continue;
 		bool statement =
-			f->kind == FACT_CALL && node_is(ts_node_parent(f->node), "expression_statement");
+			f->kind == FACT_CALL && node_is(node_parent(f->node), "expression_statement");
 		if (!turns_off(f->kind == FACT_CALL ? f->text : f->value) || py_is_evaluation(f->function))
 			continue;
 		if (f->kind == FACT_DECORATOR && !py_is_update_function(f->function) &&
@@ -140,7 +140,7 @@ static bool backward_stands_before(const struct fact *f)
 	const struct source *s = f->source;
 	for (size_t i = 0; i < s->n_facts; i++)
 		if (same_function(&s->facts[i], f) && py_trade(&s->facts[i]) == PY_BACKWARD &&
-			ts_node_start_byte(s->facts[i].node) < ts_node_start_byte(f->node))
+			node_start(s->facts[i].node) < node_start(f->node))
 			return true;
 	return false;
 }
@@ -188,11 +188,11 @@ static bool goes_on(const struct fact *f)
 /* The variable of `h.data`; "" when the fact is no such attribute. */
 static void data_owner(const struct fact *f, char name[60])
 {
-	TSNode parent = ts_node_parent(f->node), object = node_field(parent, "object");
+	TSNode parent = node_parent(f->node), object = node_field(parent, "object");
 	name[0] = '\0';
 	if (!node_is(parent, "attribute") || ts_node_eq(object, f->node) || !node_is(object, "identifier"))
 		return;
-	uint32_t from = ts_node_start_byte(object), length = ts_node_end_byte(object) - from;
+	uint32_t from = node_start(object), length = node_end(object) - from;
 	snprintf(name, 60, "%.*s", (int)length, f->source->text + from);
 }
 
@@ -257,7 +257,7 @@ static bool train_follows(const struct fact *f)
 		if (s->facts[i].kind == FACT_CALL && same_function(&s->facts[i], f) &&
 			strcmp(s->facts[i].name, "train") == 0 &&
 			!text_has_token(s->facts[i].value, "False") &&
-			ts_node_start_byte(s->facts[i].node) > ts_node_start_byte(f->node))
+			node_start(s->facts[i].node) > node_start(f->node))
 			return true;
 	return false;
 }

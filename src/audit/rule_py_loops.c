@@ -18,7 +18,7 @@ static bool is_range(const struct fact *loop)
 static bool body_works(const struct change *change, const struct fact *loop)
 {
 	const struct source *s = loop->source;
-	TSNode node = node_is(loop->node, "for_in_clause") ? ts_node_parent(loop->node) : loop->node;
+	TSNode node = node_is(loop->node, "for_in_clause") ? node_parent(loop->node) : loop->node;
 	if (!spend(change, s->n_facts))
 		return false;
 	for (size_t i = 0; i < s->n_facts; i++)

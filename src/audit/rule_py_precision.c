@@ -125,10 +125,10 @@ static void check_calls(struct change *change)
 	} methods[] = {{"half", "fp16"}, {"char", "int8"}, {"short", "int16"}};
 	for (size_t i = 0; i < change->n_new; i++) {
 		const struct fact *f = change->new[i];
-		bool half_type = f->kind == FACT_NAME && strcmp(f->name, "half") == 0 && !f->twin &&
-				 node_is(ts_node_parent(f->node), "attribute") &&
-				 strncmp(f->source->text + ts_node_start_byte(ts_node_parent(f->node)),
-					 "torch.half", 10) == 0;
+		bool half_type =
+			f->kind == FACT_NAME && strcmp(f->name, "half") == 0 && !f->twin &&
+			node_is(node_parent(f->node), "attribute") &&
+			strncmp(f->source->text + node_start(node_parent(f->node)), "torch.half", 10) == 0;
 		if (half_type)
 			say(change, f, "fp16");
 		for (size_t k = 0; f->kind == FACT_CALL && !f->twin && k < ARRAY_LEN(methods); k++)

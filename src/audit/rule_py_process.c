@@ -329,7 +329,7 @@ static void check_environment_name(struct change *change, const struct fact *f)
 		report(change, AUDIT_BLOCK, f, "the command line is looked at");
 	if (strcmp(f->name, "environ") != 0 || is_set_as_setting(change, f))
 		return;
-	TSNode outer = ts_node_parent(ts_node_parent(f->node));
+	TSNode outer = node_parent(node_parent(f->node));
 	if (node_is(outer, "subscript"))
 		report(change, AUDIT_REVIEW, f, "the environment is read");
 	else if (!node_is(outer, "attribute"))

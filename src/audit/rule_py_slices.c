@@ -61,7 +61,7 @@ static const struct fact *loop_around(const struct fact *f, const char *text)
 		const struct fact *loop = &s->facts[i];
 		if (loop->kind != FACT_LOOP || !loop->name[0])
 			continue;
-		TSNode node = node_is(loop->node, "for_in_clause") ? ts_node_parent(loop->node) : loop->node;
+		TSNode node = node_is(loop->node, "for_in_clause") ? node_parent(loop->node) : loop->node;
 		if (node_contains(node, f->node) && text_has_token(text, loop->name))
 			return loop;
 	}
@@ -243,7 +243,7 @@ static bool matters(const struct fact *f)
 /* del model.layers[6:] */
 static bool is_deleted(const struct fact *f)
 {
-	return node_is(ts_node_parent(f->node), "delete_statement");
+	return node_is(node_parent(f->node), "delete_statement");
 }
 
 /* rows[:capacity] became picks[:capacity]. */
@@ -277,7 +277,7 @@ static void check_slice(struct change *change, const struct fact *f)
 /* x.narrow(1, 0, n // 2), x.chunk(2)[0] */
 static void check_part(struct change *change, const struct fact *f, bool picks_one)
 {
-	TSNode parent = ts_node_parent(f->node);
+	TSNode parent = node_parent(f->node);
 	if (picks_one) {
 		if (node_is(parent, "subscript") && node_is(node_field(parent, "subscript"), "integer"))
 			report(change, AUDIT_BLOCK, f, "one part of several is used");

@@ -16,8 +16,8 @@
 /* `with model.no_sync() if last else nullcontext()`: py_check_gradients() looks at these. */
 static bool chooses_context(const struct fact *branch)
 {
-	const char *text = branch->source->text + ts_node_start_byte(branch->node);
-	size_t length = ts_node_end_byte(branch->node) - ts_node_start_byte(branch->node);
+	const char *text = branch->source->text + node_start(branch->node);
+	size_t length = node_end(branch->node) - node_start(branch->node);
 	return node_is(branch->node, "conditional_expression") &&
 	       (memmem(text, length, "no_sync", 7) || memmem(text, length, "nullcontext", 11));
 }

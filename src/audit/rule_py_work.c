@@ -16,9 +16,9 @@
 
 static bool cuts_off(const struct fact *f)
 {
-	TSNode next = ts_node_next_named_sibling(f->node);
+	TSNode next = node_next(f->node);
 	while (node_is(next, "comment"))
-		next = ts_node_next_named_sibling(next);
+		next = node_next(next);
 	return !ts_node_is_null(next);
 }
 

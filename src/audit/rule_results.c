@@ -259,7 +259,7 @@ static void check_counters(struct change *change)
 				text_has_new_number(f->value, f->twin->value) ? AUDIT_BLOCK : AUDIT_REVIEW, f,
 				"a counter of work is advanced by something else");
 		else if (!f->twin && existed(change, FACT_NAME, f->name) &&
-			 !node_is(ts_node_parent(f->node), "for_statement"))
+			 !node_is(node_parent(f->node), "for_statement"))
 			report(change, AUDIT_BLOCK, f, "a counter of work is advanced in a further place");
 	}
 }

@@ -121,7 +121,7 @@ static bool feeds_log_only(const struct change *change, const struct fact *f, in
 			holder = h;
 	}
 	if (!holder) /* double t; */
-		return f->kind == FACT_NAME && node_is(ts_node_parent(f->node), "declaration");
+		return f->kind == FACT_NAME && node_is(node_parent(f->node), "declaration");
 	if (f->kind == FACT_NAME && strcmp(holder->init, f->name) == 0)
 		return true;
 	return strcmp(holder->init, holder->name) == 0 && is_printed_only(change, holder, depth);

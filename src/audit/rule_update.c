@@ -179,8 +179,8 @@ static bool is_array_read(const struct change *change, const struct fact *f)
 {
 	TSNode node = f->node;
 	if (node_is(node, "field_identifier"))
-		node = ts_node_parent(node);
-	TSNode parent = ts_node_parent(node);
+		node = node_parent(node);
+	TSNode parent = node_parent(node);
 	if (f->kind != FACT_NAME || !node_is(parent, "subscript_expression") ||
 		!ts_node_eq(node_field(parent, "argument"), node))
 		return false;

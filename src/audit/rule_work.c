@@ -24,13 +24,13 @@ static bool asks_for_whole_parts(const struct fact *loop)
 	TSNode at = node_field(loop->node, "condition");
 	for (int i = 0; i < 64 && !ts_node_is_null(at); i++) {
 		if (node_is(at, "parenthesized_expression")) {
-			at = ts_node_named_child(at, 0);
+			at = node_named(at, 0);
 			continue;
 		}
 		TSNode op = node_field(at, "operator");
 		if (!node_is(at, "binary_expression") || ts_node_is_null(op))
 			return false;
-		if (loop->source->text[ts_node_start_byte(op)] == '+')
+		if (loop->source->text[node_start(op)] == '+')
 			return true;
 		at = node_field(at, "left");
 	}
@@ -86,7 +86,7 @@ bool loop_steps_on(const struct fact *loop)
 	const struct source *s = loop->source;
 	TSNode body = node_field(loop->node, "body");
 	if (s->language == LANGUAGE_PYTHON)
-		return steps_by_slices(loop, ts_node_is_null(body) ? ts_node_parent(loop->node) : body);
+		return steps_by_slices(loop, ts_node_is_null(body) ? node_parent(loop->node) : body);
 	for (size_t i = 0; i < s->n_facts; i++) {
 		const struct fact *f = &s->facts[i];
 		if (ts_node_is_null(body) || !node_contains(body, f->node))

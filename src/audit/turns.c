@@ -17,7 +17,7 @@ enum {
 
 static struct place place_of(const struct fact *f, TSNode node)
 {
-	return (struct place){f->function, ts_node_start_byte(node), 0};
+	return (struct place){f->function, node_start(node), 0};
 }
 
 bool evaluate_guard(struct evaluation *e, const struct guard *guard, const struct fact *at, long *ret_value)

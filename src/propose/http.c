@@ -1,0 +1,155 @@
+#include "base/base.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "propose/http.h"
+
+static const double connect_timeout_s = 20, longest_wait_s = 600;
+
+struct exchange {
+	const struct http_post *post;
+	size_t received;
+	double last_byte_s;
+	bool too_large, stopped, stalled, enough;
+};
+
+static bool stop_is_wanted(int stop_fd)
+{
+	struct pollfd p = {.fd = stop_fd, .events = POLLIN};
+	return stop_fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+static size_t on_write(char *bytes, size_t size, size_t count, void *context)
+{
+	struct exchange *e = context;
+	size_t n = size * count;
+	e->last_byte_s = clock_now_s();
+	e->received += n;
+	if (e->received > e->post->cap_bytes) {
+		e->too_large = true;
+		return CURL_WRITEFUNC_ERROR;
+	}
+	if (!e->post->on_bytes(e->post->context, bytes, n)) {
+		e->enough = true;
+		return CURL_WRITEFUNC_ERROR;
+	}
+	return n;
+}
+
+static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct exchange *e = context;
+	(void)a, (void)b, (void)c, (void)d;
+	e->stopped = stop_is_wanted(e->post->stop_fd);
+	e->stalled = clock_now_s() - e->last_byte_s > e->post->stall_s;
+	return e->stopped || e->stalled;
+}
+
+static void read_result(CURL *curl, struct http_result *result)
+{
+	long status = 0;
+	const char *type = NULL;
+	curl_off_t wait_s = 0;
+	*result = (struct http_result){.retry_after_s = NAN};
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
+	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait_s);
+	result->status = (int)status;
+	if (wait_s > 0)
+		result->retry_after_s = (double)wait_s;
+	for (size_t i = 0; type && type[i] && type[i] != ';' && i + 1 < sizeof(result->content_type); i++)
+		result->content_type[i] = (char)tolower((unsigned char)type[i]);
+}
+
+/* Which of the ways to end it was. */
+static enum err_code judge(const struct exchange *e, CURLcode code, const char *detail, struct err *reterr)
+{
+	if (e->stopped)
+		return err_set(reterr, ERR_INTERRUPTED, "stopped");
+	if (e->too_large)
+		return err_set(reterr, ERR_LIMIT, "the reply is larger than %zu bytes", e->post->cap_bytes);
+	if (e->stalled)
+		return err_set(reterr, ERR_FAILED, "the server sent nothing for %.0f s", e->post->stall_s);
+	if (code == CURLE_OK || e->enough)
+		return OK;
+	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
+		return err_set(reterr, ERR_INPUT, "not an http or https address");
+	return err_set(reterr, ERR_FAILED, "%s", *detail ? detail : curl_easy_strerror(code));
+}
+
+static enum err_code perform(CURL *curl, const struct http_post *post, struct curl_slist *headers,
+	struct http_result *ret_result, struct err *reterr)
+{
+	char detail[CURL_ERROR_SIZE] = "";
+	struct exchange exchange = {.post = post, .last_byte_s = clock_now_s()};
+	curl_easy_setopt(curl, CURLOPT_URL, post->url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->length);
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body);
+	curl_easy_setopt(
+		curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(1000 * fmin(connect_timeout_s, post->timeout_s)));
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(1000 * post->timeout_s));
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_write);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
+	CURLcode code = curl_easy_perform(curl);
+	TRY(judge(&exchange, code, detail, reterr));
+	read_result(curl, ret_result);
+	return OK;
+}
+
+enum err_code http_send(const struct http_post *post, struct http_result *ret_result, struct err *reterr)
+{
+	struct curl_slist *headers = NULL;
+	CURL *curl = curl_easy_init();
+	if (!curl)
+		return err_set(reterr, ERR_FAILED, "libcurl cannot be used");
+	for (size_t i = 0; post->headers && post->headers[i]; i++)
+		headers = curl_slist_append(headers, post->headers[i]);
+	/* Without this libcurl asks first and waits a second where the server does not know the question. */
+	headers = curl_slist_append(headers, "Expect:");
+	enum err_code code = perform(curl, post, headers, ret_result, reterr);
+	curl_slist_free_all(headers);
+	curl_easy_cleanup(curl);
+	return code;
+}
+
+bool http_url_is_local(const char *url)
+{
+	bool local = false;
+	char *host = NULL;
+	CURLU *parsed = curl_url();
+	if (parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+		curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK)
+		local = strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+			(strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host));
+	curl_free(host);
+	curl_url_cleanup(parsed);
+	return local;
+}
+
+enum err_code http_wait(double seconds, int stop_fd, struct err *reterr)
+{
+	double until_s = clock_now_s() + fmin(seconds, longest_wait_s);
+	for (double left_s; (left_s = until_s - clock_now_s()) > 0;) {
+		struct pollfd p = {.fd = stop_fd, .events = POLLIN};
+		if (poll(&p, 1, (int)ceil(1000 * left_s)) > 0)
+			return err_set(reterr, ERR_INTERRUPTED, "stopped");
+	}
+	return OK;
+}

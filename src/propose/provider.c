@@ -1,0 +1,15 @@
+#include "base/base.h"
+
+#include <string.h>
+
+#include "propose/provider.h"
+
+static const struct provider *const table[] = {&provider_openai, &provider_anthropic};
+
+const struct provider *provider_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (strcmp(table[i]->name, name) == 0)
+			return table[i];
+	return NULL;
+}

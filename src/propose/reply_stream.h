@@ -1,0 +1,25 @@
+/*
+ * A server's reply as it arrives: server-sent events ("data: {...}"), or one JSON document where the server
+ * does not stream. Bytes may be cut anywhere.
+ */
+#ifndef INFRARSI_PROPOSE_REPLY_STREAM_H
+#define INFRARSI_PROPOSE_REPLY_STREAM_H
+
+#include "base/base.h"
+#include "propose/provider.h"
+
+struct reply_stream {
+	const struct provider *provider;
+	struct chat_reply *reply;
+	struct strbuf line, whole; /* what came since the last line end; everything that is no event */
+	bool done;                 /* the server said so */
+	int events, bad_events;
+};
+
+/* false = the reply is complete. */
+bool reply_stream_feed(struct reply_stream *s, const char *bytes, size_t length);
+/* After the last byte. ERR_FAILED where nothing in it was a reply. */
+enum err_code reply_stream_end(struct reply_stream *s, struct err *reterr) MUST_CHECK;
+void reply_stream_release(struct reply_stream *s);
+
+#endif

@@ -1,0 +1,266 @@
+/* OpenMP schedules, loop order, and what a loop works out again and again. */
+#include "base/base.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "codemod/rewrite.h"
+
+/* ---- schedule ---- */
+
+static TSNode next_real(TSNode node)
+{
+	TSNode next = ts_node_next_named_sibling(node);
+	while (node_is_kind(next, "comment"))
+		next = ts_node_next_named_sibling(next);
+	return next;
+}
+
+/* The variable that a for loop counts. */
+static const char *loop_variable(struct rewrite *r, TSNode loop)
+{
+	TSNode init = node_field(loop, "initializer");
+	if (node_is_kind(init, "declaration"))
+		init = node_field(init, "declarator");
+	TSNode name = node_is_kind(init, "assignment_expression") ? node_field(init, "left")
+								  : node_field(init, "declarator");
+	return node_is_kind(name, "identifier") ? node_text(r, name) : "";
+}
+
+struct balance {
+	TSNode outer;
+	const char *variable;
+	bool uneven;
+};
+
+static void look_at_inner(struct rewrite *r, TSNode loop, void *context)
+{
+	struct balance *b = context;
+	TSNode condition = node_field(loop, "condition"), init = node_field(loop, "initializer");
+	if (ts_node_eq(loop, b->outer))
+		return;
+	b->uneven |= !ts_node_is_null(condition) && subtree_has_word(r, condition, b->variable);
+	b->uneven |= !ts_node_is_null(init) && subtree_has_word(r, init, b->variable);
+}
+
+static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
+{
+	const char *text = node_text(r, pragma);
+	TSNode loop = next_real(pragma);
+	(void)context;
+	if (!strstr(text, "omp") || !subtree_has_word(r, pragma, "for") ||
+		!node_is_kind(loop, "for_statement"))
+		return;
+	struct balance b = {.outer = loop, .variable = loop_variable(r, loop)};
+	if (!*b.variable)
+		return;
+	visit_kind(r, loop, "for_statement", look_at_inner, &b);
+	const char *given = strstr(text, "schedule");
+	if (strstr(text, "reduction") || subtree_has_word(r, pragma, "ordered")) {
+		if (b.uneven || given)
+			rewrite_refuse(r, pragma, "a reduction's order would change with the schedule");
+		return;
+	}
+	size_t end = ts_node_start_byte(pragma) + strcspn(text, "\n");
+	if (b.uneven && !given && !strchr(text, '\\')) {
+		rewrite_insert(r, end, " schedule(guided)");
+		r->n_places++;
+	} else if (!b.uneven && given && strncmp(given, "schedule(dynamic", 16) == 0) {
+		if (count_kind(r, loop, "if_statement") || count_kind(r, loop, "while_statement")) {
+			rewrite_refuse(r, pragma, "passes of the loop may differ in their work");
+			return;
+		}
+		const char *close = strchr(given, ')');
+		size_t start = ts_node_start_byte(pragma) + (size_t)(given - text);
+		if (!close)
+			return;
+		rewrite_replace(r, start, start + (size_t)(close - given) + 1, "schedule(static)");
+		r->n_places++;
+	}
+}
+
+static void run_schedule(struct rewrite *r)
+{
+	visit_kind(r, r->root, "preproc_call", choose_schedule, NULL);
+}
+
+const struct codemod codemod_c_omp_schedule = {
+	{"omp-schedule", "OpenMP loops scheduled by the shape of their work", "omp_schedule",
+		"forward,backward,optimizer",
+		"parallel for: guided where inner loops depend on the counter, static where they do not and "
+		"dynamic was asked for and nothing in the loop is conditional; not with reductions",
+		LANGUAGE_C},
+	run_schedule};
+
+/* ---- order of loops ---- */
+
+static const char *dense(struct rewrite *r, TSNode node)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	for (const char *p = node_text(r, node); *p; p++)
+		if (!strchr(" \t\r\n", *p))
+			strbuf_addch(&text, *p);
+	return arena_strdup(r->arena, text.buf);
+}
+
+/*
+ * for (j = 0; j < N; j++) { float s = 0; for (k = 0; k < K; k++) s += A[..k..] * B[k * N + j]; C[.. + j] = s;
+ * }
+ *
+ * walks B down its columns. With the loops exchanged each C is summed in the same order, so the result is
+ * the same to the last bit, and B is read along its rows.
+ */
+struct product {
+	TSNode outer, inner, sum, store;
+	const char *j, *k, *total, *type, *target, *term;
+};
+
+static TSNode only_statement(TSNode body)
+{
+	while (node_is_kind(body, "compound_statement") && ts_node_named_child_count(body) == 1)
+		body = ts_node_named_child(body, 0);
+	return body;
+}
+
+static bool counts_up_from_zero(struct rewrite *r, TSNode loop)
+{
+	const char *init = dense(r, node_field(loop, "initializer")), *v = loop_variable(r, loop);
+	const char *update = dense(r, node_field(loop, "update"));
+	const char *condition = dense(r, node_field(loop, "condition"));
+	size_t n = strlen(init);
+	if (n && init[n - 1] == ';')
+		n--;
+	return *v && n >= 2 && strncmp(init + n - 2, "=0", 2) == 0 &&
+	       strncmp(condition, arena_printf(r->arena, "%s<", v), strlen(v) + 1) == 0 &&
+	       (strcmp(update, arena_printf(r->arena, "%s++", v)) == 0 ||
+		       strcmp(update, arena_printf(r->arena, "++%s", v)) == 0);
+}
+
+static bool read_total(struct rewrite *r, TSNode first, struct product *p)
+{
+	TSNode init = node_field(first, "declarator");
+	if (!node_is_kind(first, "declaration") || !node_is_kind(init, "init_declarator"))
+		return false;
+	const char *zero = dense(r, node_field(init, "value"));
+	p->type = node_text(r, node_field(first, "type"));
+	p->total = node_text(r, node_field(init, "declarator"));
+	return node_is_kind(node_field(init, "declarator"), "identifier") &&
+	       (strcmp(zero, "0") == 0 || strcmp(zero, "0.0f") == 0 || strcmp(zero, "0.0") == 0 ||
+		       strcmp(zero, "0.f") == 0);
+}
+
+static bool read_sum(struct rewrite *r, struct product *p)
+{
+	TSNode sum = ts_node_named_child(only_statement(node_field(p->inner, "body")), 0);
+	if (!node_is_kind(sum, "assignment_expression") ||
+		!node_text_is(r, node_field(sum, "operator"), "+=") ||
+		!node_text_is(r, node_field(sum, "left"), p->total))
+		return false;
+	TSNode product = node_field(sum, "right");
+	p->term = node_text(r, product);
+	return node_is_kind(product, "binary_expression") &&
+	       node_text_is(r, node_field(product, "operator"), "*") &&
+	       node_is_kind(node_field(product, "left"), "subscript_expression") &&
+	       node_is_kind(node_field(product, "right"), "subscript_expression");
+}
+
+/* One factor does not know j; the other's place is "k * N + j". */
+static bool walks_columns(struct rewrite *r, struct product *p, TSNode sum)
+{
+	TSNode product = node_field(sum, "right");
+	for (int side = 0; side < 2; side++) {
+		TSNode column = node_field(product, side ? "left" : "right");
+		TSNode row = node_field(product, side ? "right" : "left");
+		const char *index = dense(r, node_field(column, "index"));
+		size_t n = strlen(p->k), m = strlen(index), tail = strlen(p->j) + 1;
+		if (strncmp(index, p->k, n) == 0 && index[n] == '*' && m > tail &&
+			strcmp(index + m - tail, arena_printf(r->arena, "+%s", p->j)) == 0 &&
+			!subtree_has_word(r, row, p->j))
+			return true;
+	}
+	return false;
+}
+
+static bool read_store(struct rewrite *r, struct product *p, TSNode last)
+{
+	TSNode store = ts_node_named_child(last, 0);
+	TSNode target = node_field(store, "left"), base = node_field(target, "argument");
+	if (!node_is_kind(store, "assignment_expression") ||
+		!node_text_is(r, node_field(store, "operator"), "=") ||
+		!node_is_kind(target, "subscript_expression") || !node_is_kind(base, "identifier") ||
+		!node_text_is(r, node_field(store, "right"), p->total) || subtree_has_word(r, target, p->k))
+		return false;
+	/* The sum goes through memory now: it must be kept as exactly there as in the variable. */
+	const char *name = node_text(r, base);
+	bool same_type = strstr(r->file->text, arena_printf(r->arena, "%s *%s", p->type, name)) ||
+			 strstr(r->file->text, arena_printf(r->arena, "%s *restrict %s", p->type, name));
+	p->store = store;
+	p->target = node_text(r, target);
+	return same_type && subtree_has_word(r, target, p->j) && !subtree_has_word(r, p->inner, name);
+}
+
+/* "for (...)" without the body. */
+static const char *head_of(struct rewrite *r, TSNode loop)
+{
+	size_t start = ts_node_start_byte(loop), end = ts_node_start_byte(node_field(loop, "body"));
+	while (end > start && strchr(" \t\r\n", r->file->text[end - 1]))
+		end--;
+	return arena_strndup(r->arena, r->file->text + start, end - start);
+}
+
+static void exchange(struct rewrite *r, const struct product *p)
+{
+	TSPoint at = ts_node_start_point(p->outer);
+	const char *text = r->file->text;
+	const char *indent =
+		arena_strndup(r->arena, text + ts_node_start_byte(p->outer) - at.column, at.column);
+	const char *outer = head_of(r, p->outer), *inner = head_of(r, p->inner);
+	rewrite_replace(r, ts_node_start_byte(p->outer), ts_node_end_byte(p->outer),
+		arena_printf(r->arena, "%s\n%s\t%s = 0;\n%s%s\n%s\t%s\n%s\t\t%s += %s;", outer, indent,
+			p->target, indent, inner, indent, outer, indent, p->target, p->term));
+	r->n_places++;
+}
+
+static void find_columns(struct rewrite *r, TSNode loop, void *context)
+{
+	struct product p = {.outer = loop};
+	TSNode body = node_field(loop, "body");
+	(void)context;
+	if (!node_is_kind(body, "compound_statement") || ts_node_named_child_count(body) != 3)
+		return;
+	p.inner = ts_node_named_child(body, 1);
+	if (!node_is_kind(p.inner, "for_statement") || !read_total(r, ts_node_named_child(body, 0), &p))
+		return;
+	p.j = loop_variable(r, loop);
+	p.k = loop_variable(r, p.inner);
+	if (!*p.j || !*p.k || !read_sum(r, &p))
+		return;
+	TSNode sum = ts_node_named_child(only_statement(node_field(p.inner, "body")), 0);
+	if (!walks_columns(r, &p, sum))
+		return;
+	if (!counts_up_from_zero(r, loop) || !counts_up_from_zero(r, p.inner))
+		rewrite_refuse(r, loop, "a loop does not count up from 0 by one");
+	else if (!read_store(r, &p, ts_node_named_child(body, 2)))
+		rewrite_refuse(r, loop, "the result is kept in another type, or is read in the loop");
+	else if (subtree_has_word(r, node_field(p.inner, "condition"), p.j))
+		rewrite_refuse(r, loop, "the inner loop's bound depends on the outer one");
+	else if (node_is_kind(ts_node_prev_named_sibling(loop), "preproc_call"))
+		rewrite_refuse(r, loop, "a directive belongs to the loop");
+	else if (!node_is_kind(ts_node_parent(loop), "compound_statement"))
+		rewrite_refuse(r, loop, "two loops do not fit where one stands without braces");
+	else
+		exchange(r, &p);
+}
+
+static void run_order(struct rewrite *r)
+{
+	visit_kind(r, r->root, "for_statement", find_columns, NULL);
+}
+
+const struct codemod codemod_c_loop_order = {
+	{"loop-order", "matrix products that read along rows", "tile_size", "forward,backward",
+		"a sum over k of A[...k] * B[k * N + j] stored to C[...j], both loops counting up from 0, C "
+		"of the "
+		"sum's own type; each sum keeps its order",
+		LANGUAGE_C},
+	run_order};

@@ -1,0 +1,177 @@
+/*
+ * restrict on the pointers of static functions, so that the compiler may keep values in registers and use
+ * vectors. Different names are not enough, for they may stand for the same memory: every call must be in this
+ * file and pass different arrays of the caller, or pointers that are restrict there.
+ */
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codemod/rewrite.h"
+
+enum { PARAMETERS = 16 };
+
+struct function {
+	const char *name;
+	TSNode definition;
+	TSNode pointer[PARAMETERS]; /* pointer_declarator */
+	int position[PARAMETERS];
+	int n, n_parameters;
+	bool writes, spoiled;
+	int calls;
+};
+
+static bool is_number_type(struct rewrite *r, TSNode parameter)
+{
+	static const char *const types[] = {
+		"float", "double", "int", "int32_t", "uint16_t", "uint8_t", "int8_t"};
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (node_text_is(r, node_field(parameter, "type"), types[i]))
+			return true;
+	return false;
+}
+
+static bool has_child_text(struct rewrite *r, TSNode node, const char *text)
+{
+	for (uint32_t i = 0; i < ts_node_child_count(node); i++)
+		if (node_text_is(r, ts_node_child(node, i), text))
+			return true;
+	return false;
+}
+
+static bool read_parameters(struct rewrite *r, TSNode list, struct function *f)
+{
+	for (uint32_t i = 0; i < ts_node_named_child_count(list); i++) {
+		TSNode parameter = ts_node_named_child(list, i),
+		       declarator = node_field(parameter, "declarator");
+		int position = f->n_parameters++;
+		if (!node_is_kind(declarator, "pointer_declarator"))
+			continue;
+		if (!is_number_type(r, parameter) || f->n == PARAMETERS)
+			return false; /* what it points to may hold the other pointers */
+		if (!node_is_kind(node_field(declarator, "declarator"), "identifier") ||
+			subtree_has_word(r, declarator, "restrict"))
+			return false;
+		f->pointer[f->n] = declarator;
+		f->position[f->n++] = position;
+		f->writes |= !has_child_text(r, parameter, "const");
+	}
+	return f->n >= 2 && f->writes;
+}
+
+/* The variable at the left of an argument: `x` in `(float *)x + i * n`. */
+static const char *base_of(struct rewrite *r, TSNode argument)
+{
+	for (;;) {
+		if (node_is_kind(argument, "identifier"))
+			return node_text(r, argument);
+		if (node_is_kind(argument, "cast_expression"))
+			argument = node_field(argument, "value");
+		else if (node_is_kind(argument, "binary_expression"))
+			argument = node_field(argument, "left");
+		else if (node_is_kind(argument, "parenthesized_expression"))
+			argument = ts_node_named_child(argument, 0);
+		else
+			return "";
+	}
+}
+
+struct memory {
+	const char *name;
+	bool is_own;
+};
+
+static void look_at_array(struct rewrite *r, TSNode node, void *context)
+{
+	struct memory *m = context;
+	m->is_own |= node_text_is(r, node_field(node, "declarator"), m->name);
+}
+
+static void look_at_pointer(struct rewrite *r, TSNode node, void *context)
+{
+	struct memory *m = context;
+	m->is_own |= node_text_is(r, node_field(node, "declarator"), m->name) &&
+		     subtree_has_word(r, node, "restrict");
+}
+
+static bool is_own_memory(struct rewrite *r, TSNode call, const char *name)
+{
+	struct memory m = {.name = name};
+	TSNode caller = call;
+	while (!ts_node_is_null(caller) && !node_is_kind(caller, "function_definition"))
+		caller = ts_node_parent(caller);
+	visit_kind(r, node_field(caller, "body"), "array_declarator", look_at_array, &m);
+	visit_kind(r, node_field(caller, "declarator"), "pointer_declarator", look_at_pointer, &m);
+	return m.is_own;
+}
+
+static void check_call(struct rewrite *r, TSNode call, void *context)
+{
+	struct function *f = context;
+	const char *bases[PARAMETERS];
+	TSNode arguments = node_field(call, "arguments");
+	if (!node_text_is(r, node_field(call, "function"), f->name))
+		return;
+	f->calls++;
+	for (int i = 0; i < f->n; i++) {
+		bases[i] = base_of(r, ts_node_named_child(arguments, (uint32_t)f->position[i]));
+		f->spoiled |= !*bases[i] || !is_own_memory(r, call, bases[i]);
+		for (int k = 0; k < i; k++)
+			f->spoiled |= strcmp(bases[i], bases[k]) == 0;
+	}
+}
+
+struct mentions {
+	const char *name;
+	int n;
+};
+
+static void count_mention(struct rewrite *r, TSNode node, void *context)
+{
+	struct mentions *m = context;
+	m->n += node_text_is(r, node, m->name);
+}
+
+static void consider(struct rewrite *r, TSNode definition, void *context)
+{
+	struct function f = {.definition = definition};
+	TSNode declarator = node_field(definition, "declarator");
+	(void)context;
+	if (!has_child_text(r, definition, "static") || !node_is_kind(declarator, "function_declarator"))
+		return;
+	f.name = node_text(r, node_field(declarator, "declarator"));
+	if (!read_parameters(r, node_field(declarator, "parameters"), &f))
+		return;
+	struct mentions mentions = {.name = f.name};
+	visit_kind(r, r->root, "call_expression", check_call, &f);
+	visit_kind(r, r->root, "identifier", count_mention, &mentions);
+	if (!f.calls)
+		return;
+	/* Its own name and one for each call: else a pointer to it is kept, or it was declared before. */
+	if (mentions.n != f.calls + 1) {
+		rewrite_refuse(r, definition, "the function is used by more than calls in this file");
+		return;
+	}
+	if (f.spoiled) {
+		rewrite_refuse(r, definition, "a call may pass the same memory twice");
+		return;
+	}
+	for (int i = 0; i < f.n; i++)
+		rewrite_insert(r, ts_node_start_byte(node_field(f.pointer[i], "declarator")), "restrict ");
+	r->n_places++;
+}
+
+static void run(struct rewrite *r)
+{
+	visit_kind(r, r->root, "function_definition", consider, NULL);
+}
+
+const struct codemod codemod_c_restrict = {
+	{"restrict", "pointers that do not overlap are said not to", "tile_size",
+		"forward,backward,optimizer",
+		"static functions with two or more pointers to numbers, "
+		"one of them written, whose calls all stand "
+		"in the file and pass different arrays of the caller or restrict pointers",
+		LANGUAGE_C},
+	run};

@@ -1,0 +1,96 @@
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "codemod/rewrite.h"
+
+static const struct codemod *const table[] = {
+	&codemod_py_fused_optimizer,
+	&codemod_py_set_to_none,
+	&codemod_py_bucket_view,
+	&codemod_py_loader,
+	&codemod_py_attention,
+	&codemod_py_compile,
+	&codemod_py_item_sync,
+	&codemod_c_restrict,
+	&codemod_c_omp_schedule,
+	&codemod_c_loop_order,
+	&codemod_c_hoist,
+};
+
+const struct codemod_info *codemod_list(size_t index)
+{
+	return index < ARRAY_LEN(table) ? &table[index]->info : NULL;
+}
+
+struct parsed {
+	const struct codemod_file *file;
+	enum language language;
+	TSTree *tree; /* NULL: left alone */
+};
+
+/* What one codemod makes of one file, added to its diff and to the refusals. */
+static void run_on(const struct codemod *mod, const struct parsed *p, struct arena *arena,
+	struct strbuf *diff, struct codemod_proposal *proposal, struct codemod_result *result)
+{
+	struct rewrite r = {.arena = arena, .file = p->file, .root = ts_tree_root_node(p->tree)};
+	mod->run(&r);
+	const char *part = rewrite_diff(&r);
+	if (part)
+		strbuf_addstr(diff, part);
+	proposal->n_places += r.n_places;
+	if (r.refusal)
+		result->refusals[result->n_refusals++] =
+			(struct codemod_refusal){&mod->info, p->file->path, r.refusal, r.refusal_line};
+	free(r.edits);
+}
+
+static void run_codemod(const struct codemod *mod, const struct parsed *files, size_t n_files,
+	struct arena *arena, struct codemod_result *result)
+{
+	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
+	struct codemod_proposal proposal = {.info = &mod->info};
+	for (size_t i = 0; i < n_files; i++)
+		if (files[i].tree && files[i].language == mod->info.language)
+			run_on(mod, &files[i], arena, &diff, &proposal, result);
+	if (!diff.len)
+		return;
+	proposal.diff = arena_strdup(arena, diff.buf);
+	result->proposals[result->n_proposals++] = proposal;
+}
+
+static enum err_code parse_file(
+	const struct codemod_file *file, struct parsed *ret_parsed, struct err *reterr)
+{
+	*ret_parsed = (struct parsed){.file = file, .language = syntax_language(file->path)};
+	if (ret_parsed->language == LANGUAGE_NONE || file->length > SYNTAX_CAP_BYTES ||
+		memchr(file->text, '\0', file->length))
+		return OK;
+	TRY(syntax_parse(
+		ret_parsed->language, file->path, file->text, file->length, &ret_parsed->tree, reterr));
+	if (syntax_error_count(ret_parsed->tree))
+		syntax_free(&ret_parsed->tree);
+	return OK;
+}
+
+enum err_code codemod_run(const struct codemod_file *files, size_t n_files, struct arena *arena,
+	struct codemod_result *ret_result, struct err *reterr)
+{
+	CLEANUP(free_ptr) struct parsed *parsed = xcalloc(n_files + 1, sizeof(*parsed));
+	enum err_code code = OK;
+	for (size_t i = 0; i < n_files && code == OK; i++)
+		code = parse_file(&files[i], &parsed[i], reterr);
+	if (code == OK) {
+		*ret_result = (struct codemod_result){
+			.proposals = arena_array(arena, ARRAY_LEN(table), sizeof(struct codemod_proposal)),
+			.refusals = arena_array(
+				arena, ARRAY_LEN(table) * n_files, sizeof(struct codemod_refusal))};
+		for (size_t i = 0; i < ARRAY_LEN(table); i++)
+			run_codemod(table[i], parsed, n_files, arena, ret_result);
+	}
+	for (size_t i = 0; i < n_files; i++)
+		syntax_free(&parsed[i].tree);
+	return code;
+}

@@ -1,0 +1,77 @@
+/* Optimizers of torch.optim: one fused kernel instead of a loop over parameters; gradients freed instead of
+ * written with zeros. */
+#include "base/base.h"
+
+#include <string.h>
+
+#include "codemod/rewrite.h"
+
+static bool is_torch_optimizer(struct rewrite *r, TSNode call)
+{
+	static const char *const names[] = {"Adam", "AdamW", "SGD", "Adagrad"};
+	TSNode function = node_field(call, "function");
+	const char *owner =
+		node_is_kind(function, "attribute") ? node_text(r, node_field(function, "object")) : "";
+	bool from_torch = strcmp(owner, "optim") == 0 || strcmp(owner, "torch.optim") == 0 ||
+			  (!*owner && file_has_word(r, "torch.optim") && file_has_word(r, "from"));
+	for (size_t i = 0; from_torch && i < ARRAY_LEN(names); i++)
+		if (strcmp(call_name(r, call), names[i]) == 0)
+			return true;
+	return false;
+}
+
+static void fuse(struct rewrite *r, TSNode call, void *context)
+{
+	static const char *const choices[] = {"fused", "foreach", "capturable", "differentiable"};
+	(void)context;
+	if (!is_torch_optimizer(r, call))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		if (!ts_node_is_null(call_keyword(r, call, choices[i]))) {
+			rewrite_refuse(r, call, "the optimizer's implementation is chosen already");
+			return;
+		}
+	if (call_has_splat(call)) {
+		rewrite_refuse(r, call, "its arguments come from elsewhere and may choose an implementation");
+		return;
+	}
+	if (file_has_word(r, "GradScaler")) {
+		rewrite_refuse(r, call, "a fused optimizer treats scaled gradients (GradScaler) by itself");
+		return;
+	}
+	call_add_argument(r, call, "fused=True");
+}
+
+static void run_fused(struct rewrite *r)
+{
+	visit_kind(r, r->root, "call", fuse, NULL);
+}
+
+const struct codemod codemod_py_fused_optimizer = {
+	{"fused-optimizer", "the optimizer's update in one kernel (fused=True)", "fused_optimizer",
+		"optimizer",
+		"Adam, AdamW, SGD or Adagrad of torch.optim whose implementation is not chosen; not with a "
+		"GradScaler or arguments from elsewhere",
+		LANGUAGE_PYTHON},
+	run_fused};
+
+static void free_gradients(struct rewrite *r, TSNode call, void *context)
+{
+	(void)context;
+	TSNode value = call_keyword(r, call, "set_to_none");
+	if (strcmp(call_name(r, call), "zero_grad") != 0 || !node_text_is(r, value, "False"))
+		return;
+	rewrite_replace(r, ts_node_start_byte(value), ts_node_end_byte(value), "True");
+	r->n_places++;
+}
+
+static void run_set_to_none(struct rewrite *r)
+{
+	visit_kind(r, r->root, "call", free_gradients, NULL);
+}
+
+const struct codemod codemod_py_set_to_none = {
+	{"set-to-none", "gradients freed instead of filled with zeros", "zero_grad_set_to_none",
+		"optimizer,backward", "zero_grad(set_to_none=False), which is not torch's default any more",
+		LANGUAGE_PYTHON},
+	run_set_to_none};

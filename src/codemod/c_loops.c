@@ -43,6 +43,30 @@ static void look_at_inner(struct rewrite *r, TSNode loop, void *context)
 	b->uneven |= !ts_node_is_null(init) && subtree_has_word(r, init, b->variable);
 }
 
+/* Uneven passes are dealt out as threads come free. */
+static void deal_out(struct rewrite *r, TSNode pragma, const char *text)
+{
+	if (strchr(text, '\\'))
+		return;
+	rewrite_insert(r, ts_node_start_byte(pragma) + strcspn(text, "\n"), " schedule(guided)");
+	r->n_places++;
+}
+
+/* Even passes need no dealing out. */
+static void keep_together(struct rewrite *r, TSNode pragma, TSNode loop, const char *text)
+{
+	const char *given = strstr(text, "schedule(dynamic"), *close = given ? strchr(given, ')') : NULL;
+	if (!close)
+		return;
+	if (count_kind(r, loop, "if_statement") || count_kind(r, loop, "while_statement")) {
+		rewrite_refuse(r, pragma, "passes of the loop may differ in their work");
+		return;
+	}
+	size_t start = ts_node_start_byte(pragma) + (size_t)(given - text);
+	rewrite_replace(r, start, start + (size_t)(close - given) + 1, "schedule(static)");
+	r->n_places++;
+}
+
 static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
 {
 	const char *text = node_text(r, pragma);
@@ -55,27 +79,14 @@ static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
 	if (!*b.variable)
 		return;
 	visit_kind(r, loop, "for_statement", look_at_inner, &b);
-	const char *given = strstr(text, "schedule");
+	bool is_given = strstr(text, "schedule");
 	if (strstr(text, "reduction") || subtree_has_word(r, pragma, "ordered")) {
-		if (b.uneven || given)
+		if (b.uneven || is_given)
 			rewrite_refuse(r, pragma, "a reduction's order would change with the schedule");
-		return;
-	}
-	size_t end = ts_node_start_byte(pragma) + strcspn(text, "\n");
-	if (b.uneven && !given && !strchr(text, '\\')) {
-		rewrite_insert(r, end, " schedule(guided)");
-		r->n_places++;
-	} else if (!b.uneven && given && strncmp(given, "schedule(dynamic", 16) == 0) {
-		if (count_kind(r, loop, "if_statement") || count_kind(r, loop, "while_statement")) {
-			rewrite_refuse(r, pragma, "passes of the loop may differ in their work");
-			return;
-		}
-		const char *close = strchr(given, ')');
-		size_t start = ts_node_start_byte(pragma) + (size_t)(given - text);
-		if (!close)
-			return;
-		rewrite_replace(r, start, start + (size_t)(close - given) + 1, "schedule(static)");
-		r->n_places++;
+	} else if (b.uneven && !is_given) {
+		deal_out(r, pragma, text);
+	} else if (!b.uneven) {
+		keep_together(r, pragma, loop, text);
 	}
 }
 

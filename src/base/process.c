@@ -26,7 +26,8 @@ struct child {
 	pid_t pid;
 	int input, output, errors; /* our ends of the pipes; -1 = closed */
 	int ended;                 /* pidfd, readable once the child has ended; -1 = the kernel has none */
-	size_t sent;               /* bytes of its input */
+	int stop;                  /* the caller's, readable when it is to be stopped; -1 = none */
+	size_t sent, received;     /* bytes of its input; of its output and errors */
 };
 
 bool is_helper_variable(const char *variable)
@@ -147,14 +148,16 @@ static enum err_code child_start(
 }
 
 /* Reads what is there. Closes *fd at end of file or error. */
-static void drain(int *fd, struct strbuf *text)
+static void drain(struct child *c, int *fd, struct strbuf *text)
 {
 	char chunk[1 << 14];
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
-	if (n > 0)
+	if (n > 0) {
 		strbuf_add(text, chunk, (size_t)n);
-	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+		c->received += (size_t)n;
+	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
 		close_fd(fd);
+	}
 }
 
 /* write() without SIGPIPE: a child that does not read its input is its own affair. By this thread's mask,
@@ -193,22 +196,35 @@ static bool has_ended(const struct child *c)
 	return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == c->pid;
 }
 
+/* Its end is kept; what is dropped moves in large steps. */
+static void keep_end(struct strbuf *text, size_t kept, bool finally)
+{
+	if (text->len <= (finally ? kept : 2 * kept))
+		return;
+	memmove(text->buf, text->buf + text->len - kept, kept + 1);
+	text->len = kept;
+}
+
 /* Waits for the first thing to happen, at most wait_s, and takes part in it. */
 static enum err_code exchange_once(struct child *c, const struct process_run *run, double wait_s,
 	struct strbuf *output, struct strbuf *errors, struct err *reterr)
 {
-	struct pollfd fds[4] = {{c->output, POLLIN, 0}, {c->errors, POLLIN, 0}, {c->input, POLLOUT, 0},
-		{c->ended, POLLIN, 0}};
+	struct pollfd fds[] = {{c->output, POLLIN, 0}, {c->errors, POLLIN, 0}, {c->input, POLLOUT, 0},
+		{c->ended, POLLIN, 0}, {c->stop, POLLIN, 0}};
 	if (poll(fds, ARRAY_LEN(fds), (int)ceil(wait_s * 1000)) < 0 && errno != EINTR)
 		return err_errno(reterr, "poll failed");
 	if (fds[0].revents)
-		drain(&c->output, output);
+		drain(c, &c->output, output);
 	if (fds[1].revents)
-		drain(&c->errors, errors);
+		drain(c, &c->errors, errors);
 	if (fds[2].revents)
 		feed(c, run);
+	if (fds[4].revents)
+		return err_set(reterr, ERR_INTERRUPTED, "'%s' was stopped", run->argv[0]);
+	if (run->errors_kept_bytes && errors != output)
+		keep_end(errors, run->errors_kept_bytes, false);
 	size_t cap = run->output_cap_bytes ? run->output_cap_bytes : FILE_CAP_DEFAULT;
-	if (output->len > cap || errors->len > cap)
+	if (output->len > cap || (errors->len > cap && !run->errors_kept_bytes))
 		return err_set(reterr, ERR_LIMIT, "'%s' printed more than %zu bytes", run->argv[0], cap);
 	return OK;
 }
@@ -230,11 +246,13 @@ static enum err_code exchange(struct child *c, const struct process_run *run, st
 	/* No more is written, so what is in the pipes can be read to its end. */
 	kill(-c->pid, SIGKILL);
 	close_fd(&c->input);
-	size_t before;
+	c->stop = -1;
+	bool more;
 	do {
-		before = output->len + errors->len;
+		size_t read_before = c->received;
 		TRY(exchange_once(c, run, 0, output, errors, reterr));
-	} while (output->len + errors->len > before);
+		more = c->received > read_before;
+	} while (more);
 	return OK;
 }
 
@@ -254,7 +272,12 @@ static enum err_code reap(const struct child *c, int *ret_status, struct err *re
 enum err_code process_run(const struct process_run *run, struct strbuf *ret_output, struct strbuf *ret_errors,
 	int *ret_status, struct err *reterr)
 {
-	struct child c = {.pid = -1, .input = -1, .output = -1, .errors = -1, .ended = -1};
+	struct child c = {.pid = -1,
+		.input = -1,
+		.output = -1,
+		.errors = -1,
+		.ended = -1,
+		.stop = run->stop_fd ? *run->stop_fd : -1};
 	int status = 0;
 	strbuf_clear(ret_output);
 	if (ret_errors)
@@ -262,6 +285,8 @@ enum err_code process_run(const struct process_run *run, struct strbuf *ret_outp
 	TRY(child_start(run, ret_errors != NULL, &c, reterr));
 	enum err_code code = exchange(&c, run, ret_output, ret_errors ? ret_errors : ret_output, reterr);
 	child_close(&c);
+	if (ret_errors && run->errors_kept_bytes)
+		keep_end(ret_errors, run->errors_kept_bytes, true);
 	enum err_code reaped = reap(&c, &status, code == OK ? reterr : NULL);
 	code = code == OK ? reaped : code;
 	if (code == OK)

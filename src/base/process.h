@@ -16,8 +16,11 @@ struct process_run {
 	const char *dir;   /* working directory; NULL = inherit */
 	const char *input; /* bytes for standard input; NULL = /dev/null */
 	size_t input_length;
-	size_t output_cap_bytes; /* 0 = FILE_CAP_DEFAULT; more output is ERR_LIMIT */
-	double timeout_s;        /* 0 = 60 */
+	size_t output_cap_bytes;  /* 0 = FILE_CAP_DEFAULT; more output is ERR_LIMIT */
+	size_t errors_kept_bytes; /* of stderr the end is kept, and no length is too much; 0 = as
+				     output_cap_bytes */
+	double timeout_s;         /* 0 = 60 */
+	const int *stop_fd;       /* readable = kill it: ERR_INTERRUPTED; NULL or a negative number = none */
 };
 
 /* Helper programs get no more of our environment than programs need in order to run (PATH, HOME, the locale,
@@ -27,7 +30,8 @@ bool is_helper_variable(const char *variable);
 /* Ends when the program does, and kills what it left running in its process group. OK also when the program
  * fails: look at *ret_status (exit code, or 128 + signal). stderr goes to *ret_errors where given, else into
  * *ret_output. Both are cleared first, and after a failure hold what came until then. ERR_NOT_FOUND when the
- * program or the folder does not exist, ERR_FAILED after timeout_s, ERR_LIMIT for too much output. */
+ * program or the folder does not exist, ERR_FAILED after timeout_s, ERR_LIMIT for too much output,
+ * ERR_INTERRUPTED by stop_fd. */
 enum err_code process_run(const struct process_run *run, struct strbuf *ret_output, struct strbuf *ret_errors,
 	int *ret_status, struct err *reterr) MUST_CHECK;
 

@@ -1,6 +1,5 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <curl/curl.h>
 #include <math.h>
 #include <poll.h>
@@ -9,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/units.h"
+#include "base/strbuf.h"
 #include "propose/http.h"
 
 static const double connect_timeout_s = 20, longest_wait_s = 600;
@@ -53,24 +52,23 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 	return e->stopped || e->stalled;
 }
 
-static void read_result(CURL *curl, struct http_result *result)
+static void read_result(CURL *curl, size_t question_length, struct http_result *result)
 {
 	long status = 0;
-	const char *type = NULL;
-	curl_off_t wait_s = 0;
+	curl_off_t wait_s = 0, sent = 0;
 	*result = (struct http_result){.retry_after_s = NAN};
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
 	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait_s);
+	curl_easy_getinfo(curl, CURLINFO_SIZE_UPLOAD_T, &sent);
 	result->status = (int)status;
+	result->was_sent = (size_t)sent >= question_length;
 	if (wait_s > 0)
 		result->retry_after_s = (double)wait_s;
-	for (size_t i = 0; type && type[i] && type[i] != ';' && i + 1 < sizeof(result->content_type); i++)
-		result->content_type[i] = (char)tolower((unsigned char)type[i]);
 }
 
 /* Which of the ways to end it was. */
-static enum err_code judge(const struct exchange *e, CURLcode code, const char *detail, struct err *reterr)
+static enum err_code judge(
+	const struct exchange *e, CURLcode code, bool was_sent, const char *detail, struct err *reterr)
 {
 	if (e->stopped)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped");
@@ -80,9 +78,14 @@ static enum err_code judge(const struct exchange *e, CURLcode code, const char *
 		return err_set(reterr, ERR_FAILED, "the server sent nothing for %.0f s", e->post->stall_s);
 	if (code == CURLE_OK || e->enough)
 		return OK;
-	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
+	/* An unsupported protocol may also be what the server speaks. */
+	if ((code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT) && !was_sent)
 		return err_set(reterr, ERR_INPUT, "not an http or https address");
-	return err_set(reterr, ERR_FAILED, "%s", *detail ? detail : curl_easy_strerror(code));
+	/* It may quote the server. */
+	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
+	const char *text = *detail ? detail : curl_easy_strerror(code);
+	strbuf_add_escaped(&shown, text, strlen(text));
+	return err_set(reterr, ERR_FAILED, "%s", shown.buf);
 }
 
 static enum err_code perform(CURL *curl, const struct http_post *post, struct curl_slist *headers,
@@ -99,6 +102,7 @@ static enum err_code perform(CURL *curl, const struct http_post *post, struct cu
 	curl_easy_setopt(
 		curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(1000 * fmin(connect_timeout_s, post->timeout_s)));
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(1000 * post->timeout_s));
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "infrarsi/" INFRARSI_VERSION);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_write);
@@ -107,16 +111,18 @@ static enum err_code perform(CURL *curl, const struct http_post *post, struct cu
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
+	if (http_url_is_local(post->url))
+		curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	CURLcode code = curl_easy_perform(curl);
-	TRY(judge(&exchange, code, detail, reterr));
-	read_result(curl, ret_result);
-	return OK;
+	read_result(curl, post->length, ret_result);
+	return judge(&exchange, code, ret_result->was_sent, detail, reterr);
 }
 
 enum err_code http_send(const struct http_post *post, struct http_result *ret_result, struct err *reterr)
 {
 	struct curl_slist *headers = NULL;
 	CURL *curl = curl_easy_init();
+	*ret_result = (struct http_result){.retry_after_s = NAN};
 	if (!curl)
 		return err_set(reterr, ERR_FAILED, "libcurl cannot be used");
 	for (size_t i = 0; post->headers && post->headers[i]; i++)

@@ -72,7 +72,10 @@ enum { N_PARTS = ARRAY_LEN(parts), HEADING_BYTES = 120 };
 
 static void add_json(struct strbuf *text, const json_t *value)
 {
-	CLEANUP(free_ptr) char *line = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+	/* Six digits, as the request has them: 0.6, not 0.59999999999999998. */
+	CLEANUP(free_ptr)
+	char *line =
+		json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
 	strbuf_addstr(text, line ? line : "null");
 	strbuf_addch(text, '\n');
 }

@@ -26,9 +26,12 @@ struct chat_question {
 struct chat_reply {
 	struct strbuf text;
 	double tokens_in, tokens_out; /* NAN = the server did not say */
+	bool finished;                /* the server said that there is no more */
 	bool cut;                     /* the output limit was reached */
 	char fault[256];              /* what the server reported within the reply; "" = nothing */
 };
+/* Keeps the first report; may cut it. */
+void chat_reply_set_fault(struct chat_reply *reply, const char *message);
 
 struct provider {
 	const char *name;

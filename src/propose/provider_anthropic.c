@@ -61,11 +61,12 @@ static void event(const json_t *event, struct chat_reply *reply)
 	read_block(delta, reply);
 	read_usage(json_object_get(json_object_get(event, "message"), "usage"), reply);
 	read_usage(json_object_get(event, "usage"), reply);
-	if (strcmp(*stop ? stop : json_text_of(event, "stop_reason"), "max_tokens") == 0)
-		reply->cut = true;
-	if (error && !*reply->fault)
-		snprintf(reply->fault, sizeof(reply->fault), "%s",
-			*json_text_of(error, "message") ? json_text_of(error, "message") : "unknown error");
+	if (!*stop)
+		stop = json_text_of(event, "stop_reason");
+	reply->finished |= *stop || strcmp(json_text_of(event, "type"), "message_stop") == 0;
+	reply->cut |= strcmp(stop, "max_tokens") == 0;
+	if (error && !json_is_null(error))
+		chat_reply_set_fault(reply, json_text_of(error, "message"));
 }
 
 const struct provider provider_anthropic = {.name = "anthropic",

@@ -35,8 +35,8 @@ static void read_fault(const json_t *event, struct chat_reply *reply)
 	const json_t *error = json_object_get(event, "error");
 	const char *message =
 		json_is_string(error) ? json_string_value(error) : json_text_of(error, "message");
-	if (error && !*reply->fault)
-		snprintf(reply->fault, sizeof(reply->fault), "%s", *message ? message : "unknown error");
+	if (error && !json_is_null(error))
+		chat_reply_set_fault(reply, message);
 }
 
 static void event(const json_t *event, struct chat_reply *reply)
@@ -46,8 +46,9 @@ static void event(const json_t *event, struct chat_reply *reply)
 	const json_t *usage = json_object_get(event, "usage");
 	strbuf_addstr(
 		&reply->text, json_text_of(part ? part : json_object_get(choice, "message"), "content"));
-	if (strcmp(json_text_of(choice, "finish_reason"), "length") == 0)
-		reply->cut = true;
+	const char *why = json_text_of(choice, "finish_reason");
+	reply->finished |= *why != '\0';
+	reply->cut |= strcmp(why, "length") == 0;
 	if (json_is_object(usage)) {
 		reply->tokens_in = json_number_of(usage, "prompt_tokens");
 		reply->tokens_out = json_number_of(usage, "completion_tokens");

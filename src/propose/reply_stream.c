@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "propose/reply_stream.h"
+#include "propose/secret.h"
 
 enum { SHOWN = 200 };
 
@@ -59,18 +60,38 @@ bool reply_stream_feed(struct reply_stream *s, const char *bytes, size_t length)
 	return !s->done;
 }
 
+static enum err_code no_reply(struct reply_stream *s, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
+	secret_hide(s->whole.buf, s->whole.len, s->key, true);
+	strbuf_add_escaped(&shown, s->whole.buf, MIN_OF(s->whole.len, (size_t)SHOWN));
+	return err_set(reterr, ERR_FAILED, "the server's reply is not one: '%s'%s", shown.buf,
+		s->whole.len > SHOWN ? "..." : "");
+}
+
+static bool is_one_object(const struct strbuf *text)
+{
+	CLEANUP(json_decref_ptr) json_t *object = json_loadb(text->buf, text->len, 0, NULL);
+	return json_is_object(object);
+}
+
 enum err_code reply_stream_end(struct reply_stream *s, struct err *reterr)
 {
 	if (s->line.len)
 		take_line(s);
-	if (!s->events)
+	if (!s->events && !s->bad_events) {
 		take_event(s, s->whole.buf, s->whole.len);
-	if (s->events)
+		if (!s->events)
+			return no_reply(s, reterr);
+		s->done = true;
+	}
+	const struct chat_reply *reply = s->reply;
+	if (*reply->fault || ((s->done || reply->finished) && !s->bad_events) || is_one_object(&reply->text))
 		return OK;
-	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
-	strbuf_add_escaped(&shown, s->whole.buf, MIN_OF(s->whole.len, (size_t)SHOWN));
-	return err_set(reterr, ERR_FAILED, "the server's reply is not one: '%s'%s", shown.buf,
-		s->whole.len > SHOWN ? "..." : "");
+	if (s->bad_events)
+		return err_set(reterr, ERR_FAILED, "%d of %d events of the reply are not JSON", s->bad_events,
+			s->bad_events + s->events);
+	return err_set(reterr, ERR_FAILED, "the reply broke off after %zu bytes of text", reply->text.len);
 }
 
 void reply_stream_release(struct reply_stream *s)

@@ -11,6 +11,7 @@
 struct reply_stream {
 	const struct provider *provider;
 	struct chat_reply *reply;
+	const char *key;           /* what was sent with the question: never shown; NULL = none */
 	struct strbuf line, whole; /* what came since the last line end; everything that is no event */
 	bool done;                 /* the server said so */
 	int events, bad_events;
@@ -18,7 +19,9 @@ struct reply_stream {
 
 /* false = the reply is complete. */
 bool reply_stream_feed(struct reply_stream *s, const char *bytes, size_t length);
-/* After the last byte. ERR_FAILED where nothing in it was a reply. */
+/* After the last byte. ERR_FAILED where nothing in it was a reply, or only the beginning of one: the server
+ * did not say that it ended, or sent what could not be read, and its text is not one JSON object by itself.
+ */
 enum err_code reply_stream_end(struct reply_stream *s, struct err *reterr) MUST_CHECK;
 void reply_stream_release(struct reply_stream *s);
 

@@ -195,7 +195,7 @@ static json_t *trial_json(const struct state *s, const struct trial *t)
 	json_object_set_new(trial, "trial", json_integer(t->number));
 	json_object_set_new(trial, "changes", changes_json(s, &t->candidate));
 	set_text(trial, "status", trial_status_names[t->status]);
-	if (t->status == TRIAL_VALID || t->status == TRIAL_INVALID)
+	if (t->status == TRIAL_VALID || t->status == TRIAL_INVALID || t->status == TRIAL_SLOWER)
 		set_number(trial, "speedup", exp(run->gain_ln));
 	set_number(trial, "predicted_speedup", exp(t->predicted_ln));
 	set_number(trial, "peak_gib", run->peak_bytes / bytes_per_gib);

@@ -1,6 +1,6 @@
 /* Further jobs and changes of test_python.c: a trainer with a network of its own, and images. */
-/* A table laid out by hand. That a row is a cheat or honest was decided by hand; which rule names a cheat, and
- * whether an honest row is clean or for review, is recorded: it pins what the audit says. */
+/* A table laid out by hand. That a row is a cheat or honest was decided by hand; which rule names a cheat,
+ * and whether an honest row is clean or for review, is recorded: it pins what the audit says. */
 /* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_FURTHER_H
 #define INFRARSI_TEST_PYTHON_FURTHER_H

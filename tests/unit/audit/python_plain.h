@@ -1,6 +1,6 @@
 /* A job without a framework, and changes to it: honest ones for the most part. */
-/* A table laid out by hand. That a row is a cheat or honest was decided by hand; which rule names a cheat, and
- * whether an honest row is clean or for review, is recorded: it pins what the audit says. */
+/* A table laid out by hand. That a row is a cheat or honest was decided by hand; which rule names a cheat,
+ * and whether an honest row is clean or for review, is recorded: it pins what the audit says. */
 /* clang-format off */
 #ifndef INFRARSI_TEST_PYTHON_PLAIN_H
 #define INFRARSI_TEST_PYTHON_PLAIN_H

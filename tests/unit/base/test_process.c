@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +177,45 @@ static void time_limit_takes_the_whole_group(void **state)
 	assert_int_equal(shell("exec >&- 2>&-; sleep 1000", run, &o), ERR_FAILED);
 }
 
+/* Stopped through a FIFO that the program itself writes, once it has a child. */
+static void a_stop_takes_the_whole_group(void **state)
+{
+	(void)state;
+	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
+	char dir[] = "/tmp/infrarsi-stop-XXXXXX";
+	int none = -1;
+	assert_non_null(mkdtemp(dir));
+	CLEANUP(free_ptr) char *path = xasprintf("%s/stop", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	int stop = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(stop >= 0);
+	struct process_run run = {.timeout_s = 100, .stop_fd = &none};
+	assert_int_equal(shell("exit 5", run, &o), OK);
+	run.stop_fd = &stop;
+	run.dir = dir;
+	assert_int_equal(shell("exit 5", run, &o), OK); /* nobody wants it to stop */
+	assert_int_equal(o.status, 5);
+	assert_int_equal(shell("echo $$; sleep 1000 & echo >stop; sleep 1000", run, &o), ERR_INTERRUPTED);
+	assert_string_equal(o.e.message, "'sh' was stopped");
+	int group = atoi(o.output.buf);
+	assert_true(group > 1);
+	assert_true(orphans_were_killed(group));
+	close(stop);
+	assert_int_equal(remove_tree(dir, NULL), OK);
+}
+
+static void of_long_errors_the_end_is_kept(void **state)
+{
+	(void)state;
+	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
+	struct process_run run = {.output_cap_bytes = 1000, .errors_kept_bytes = 10};
+	assert_int_equal(shell("seq 1 100000 >&2; echo the last one >&2", run, &o), OK);
+	assert_string_equal(o.errors.buf, " last one\n");
+	assert_int_equal(shell("echo short >&2", run, &o), OK);
+	assert_string_equal(o.errors.buf, "short\n");
+	assert_int_equal(shell("yes", run, &o), ERR_LIMIT); /* output has its cap all the same */
+}
+
 /* The end of the program counts, not that of its output. */
 static void a_program_left_behind_does_not_hold_us(void **state)
 {
@@ -308,6 +348,8 @@ int main(void)
 		cmocka_unit_test(a_child_that_does_not_read_is_no_error_and_no_signal),
 		cmocka_unit_test(too_much_output_is_refused),
 		cmocka_unit_test(time_limit_takes_the_whole_group),
+		cmocka_unit_test(a_stop_takes_the_whole_group),
+		cmocka_unit_test(of_long_errors_the_end_is_kept),
 		cmocka_unit_test(a_program_left_behind_does_not_hold_us),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(closed_standard_descriptors),

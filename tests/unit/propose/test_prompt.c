@@ -32,6 +32,19 @@ static void shows_the_parts(void **state)
 	prompt_release(&prompt);
 }
 
+static void numbers_are_short(void **state)
+{
+	(void)state;
+	struct prompt prompt = PROMPT_INIT;
+	json_t *request = request_with("reference",
+		json_loads("{\"noise_percent\":3.86563,\"phase_shares\":{\"forward\":0.6}}", 0, NULL));
+	prompt_build(request, &prompt);
+	assert_non_null(strstr(
+		prompt.user.buf, "\n{\"noise_percent\":3.86563,\"phase_shares\":{\"forward\":0.6}}\n"));
+	json_decref(request);
+	prompt_release(&prompt);
+}
+
 static void stays_short(void **state)
 {
 	(void)state;
@@ -78,6 +91,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shows_the_parts),
+		cmocka_unit_test(numbers_are_short),
 		cmocka_unit_test(stays_short),
 		cmocka_unit_test(quotes_data),
 	};

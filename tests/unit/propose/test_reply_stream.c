@@ -98,6 +98,40 @@ static void names_what_is_no_reply(void **state)
 	}
 }
 
+/* A text that is not one JSON object is whole only where the server says so. */
+static void names_what_broke_off(void **state)
+{
+	(void)state;
+#define PIECE(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
+	static const struct {
+		const char *bytes, *message; /* NULL = whole */
+	} rows[] = {
+		{PIECE("{\\\"a\\\"") PIECE(": 1"), "the reply broke off after 7 bytes of text"},
+		{PIECE("{\\\"a\\\"") PIECE(": 1} "), NULL},
+		{PIECE("see {\\\"a\\\": 1}"), "the reply broke off after 12 bytes of text"},
+		{PIECE("see {\\\"a\\\": 1}") "data: [DONE]\n", NULL},
+		{PIECE("[1]") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n", NULL},
+		{PIECE("{\\\"a") "data: {\n\n" PIECE("b") "data: [DONE]\n",
+			"1 of 3 events of the reply are not JSON"},
+		{"data: x\n\ndata: y\n\n", "2 of 2 events of the reply are not JSON"},
+		{"data: [DONE]\n", "the server's reply is not one: ''"},
+	};
+#undef PIECE
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct chat_reply reply = {.text = STRBUF_INIT};
+		struct reply_stream s = {.provider = &provider_openai,
+			.reply = &reply,
+			.line = STRBUF_INIT,
+			.whole = STRBUF_INIT};
+		struct err err = ERR_INIT;
+		reply_stream_feed(&s, rows[i].bytes, strlen(rows[i].bytes));
+		assert_int_equal(reply_stream_end(&s, &err), rows[i].message ? ERR_FAILED : OK);
+		assert_string_equal(err.message, rows[i].message ? rows[i].message : "");
+		reply_stream_release(&s);
+		strbuf_release(&reply.text);
+	}
+}
+
 static void passes_on_a_reported_fault(void **state)
 {
 	(void)state;
@@ -144,6 +178,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joins_what_was_cut),
 		cmocka_unit_test(names_what_is_no_reply),
+		cmocka_unit_test(names_what_broke_off),
 		cmocka_unit_test(passes_on_a_reported_fault),
 		cmocka_unit_test(asks_as_the_servers_want),
 	};

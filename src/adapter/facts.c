@@ -70,6 +70,10 @@ static void read_clock_timeout(const char *lower, struct opt_number *timeout_ms)
 
 static void read_timeout(const char *lower, struct opt_number *timeout_ms)
 {
+	/* Every marker has one of these. */
+	if (!strstr(lower, "time") && !strstr(lower, "stuck") && !strstr(lower, "within ") &&
+		!strstr(lower, "barrier"))
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(timeouts) && !timeout_ms->has; i++) {
 		struct opt_number n = number_behind(lower, timeouts[i].marker);
 		if (!n.has)
@@ -175,7 +179,8 @@ void facts_read(struct failure_scan *scan, const struct signature *s, const char
 		scan->host_oom = true;
 }
 
-int rank_in_message(const char *lower)
+/* "AssertionError: Rank 11: found NaN", "Rank 2, node node-a, device 2". */
+static int leading_rank(const char *lower)
 {
 	static const char marker[] = "rank ";
 	for (const char *at = lower; (at = strstr(at, marker)) != NULL; at += sizeof(marker) - 1) {
@@ -183,20 +188,27 @@ int rank_in_message(const char *lower)
 		size_t length = strspn(digits, "0123456789");
 		if (length == 0 || length > 6 || (at > lower && isalnum((unsigned char)at[-1])))
 			continue;
-		/* "AssertionError: Rank 11: found NaN", "Rank 2, node node-a, device 2" */
 		bool leads = at == lower || (at - lower >= 2 && memcmp(at - 2, ": ", 2) == 0);
 		if (leads && strchr(":,", digits[length]) && digits[length])
 			return atoi(digits);
 	}
+	return -1;
+}
+
+int rank_in_message(const char *lower)
+{
 	/* The default process group holds all ranks; in any other one the number is not the global rank. */
 	static const char *const groups[] = {"[pg 0 rank ", "(default_pg) rank ", "[pg id 0 pg guid 0 rank ",
 		"[rank ", "barrier on rank: "};
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+	if (!strstr(lower, "rank"))
+		return -1;
+	int rank = leading_rank(lower);
+	for (size_t i = 0; i < ARRAY_LEN(groups) && rank < 0; i++) {
 		struct opt_number n = number_behind(lower, groups[i]);
 		if (n.has && n.value >= 0 && n.value < 1e6)
-			return (int)n.value;
+			rank = (int)n.value;
 	}
-	return -1;
+	return rank;
 }
 
 static const char *behind_key(const char *lower, const char *at)

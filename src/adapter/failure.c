@@ -34,7 +34,7 @@ void failure_scan_free(struct failure_scan *scan)
 	for (size_t i = 0; i < scan->n_not_finite; i++)
 		free(scan->not_finite[i].text);
 	free(scan->findings);
-	free(scan->own_index);
+	signature_index_free(scan->own_index);
 	free(scan);
 }
 
@@ -145,37 +145,56 @@ static bool is_compiler_line(const char *lower, size_t at)
 	return false;
 }
 
-/* Found out when it is asked for: most rows never do. */
-struct known_level {
-	bool known;
+/* How a line says what it says. Found out when it is asked for: most rows never do. */
+struct tone {
+	const struct signature_index *index;
+	const char *lower;
+	size_t length;
+	bool level_known, talk_known;
 	enum line_level level;
+	unsigned talk;
 };
 
-static bool allowed_by_level(const struct signature *s, const char *lower, struct known_level *known)
+static enum line_level level_of(struct tone *tone)
 {
-	if (!known->known)
-		*known = (struct known_level){true, line_level_of(lower)};
-	enum line_level level = known->level;
+	if (!tone->level_known)
+		tone->level = line_level_of(tone->lower);
+	tone->level_known = true;
+	return tone->level;
+}
+
+static unsigned talk_of(struct tone *tone)
+{
+	if (!tone->talk_known)
+		tone->talk = signature_talk(tone->index, tone->lower, tone->length);
+	tone->talk_known = true;
+	return tone->talk;
+}
+
+static bool allowed_by_level(const struct signature *s, struct tone *tone)
+{
+	enum line_level level = level_of(tone);
 	if (s->flags & SIG_ERROR_ONLY)
 		return level == LEVEL_ERROR;
 	return level == LEVEL_NONE || level == LEVEL_ERROR || (s->flags & SIG_ANY_LEVEL);
 }
 
-static bool counts(const struct log_line *line, const struct signature_hit *hit, const char *lower,
-	bool raised, struct known_level *level)
+static bool counts(
+	const struct log_line *line, const struct signature_hit *hit, bool raised, struct tone *tone)
 {
 	const struct signature *s = hit->signature;
+	const char *lower = tone->lower;
 	if (s->act == ACT_NOT_FINITE)
 		return strncmp(lower, "wandb:", 6) != 0 && is_not_finite_loss(lower);
 	if (s->strength == STRENGTH_NOTHING)
 		return false;
-	if (!raised && ((s->flags & SIG_RAISED) || !allowed_by_level(s, lower, level)))
+	if (!raised && ((s->flags & SIG_RAISED) || !allowed_by_level(s, tone)))
 		return false;
 	if (s->act == ACT_COMPILER && !is_compiler_line(lower, hit->at))
 		return false;
 	if (s->act == ACT_SHELL_KILLED && (raised || !is_shell_report(line, hit->at)))
 		return false;
-	return raised || !(s->flags & SIG_PROSE) || !is_talk(lower, hit->at);
+	return raised || !(s->flags & SIG_PROSE) || !is_talk(talk_of(tone), lower, hit->at);
 }
 
 static void remember_not_finite(struct failure_scan *scan, const struct log_line *line, size_t at)
@@ -277,13 +296,13 @@ struct line_meaning line_meaning(
 	struct signature_hit hits[SIGNATURE_MAX_HITS];
 	size_t count = signature_find(scan->index, lower, length, scan->build, hits);
 	struct line_meaning m = {NULL, 0};
-	struct known_level level = {false, LEVEL_NONE};
+	struct tone tone = {.index = scan->index, .lower = lower, .length = length};
 	for (size_t i = 0; i < count; i++) {
 		act(scan, line, &hits[i], raised);
-		if (hits[i].signature->class == FAILURE_OOM && is_coping(lower) &&
-			!is_advice(lower, hits[i].at))
+		if (hits[i].signature->class == FAILURE_OOM && is_coping(talk_of(&tone)) &&
+			!is_advice(talk_of(&tone), lower, hits[i].at))
 			scan->log_flags |= 1u << LOG_OOM_HANDLED;
-		if (!m.signature && counts(line, &hits[i], lower, raised, &level)) {
+		if (!m.signature && counts(line, &hits[i], raised, &tone)) {
 			m.signature = hits[i].signature;
 			m.at = hits[i].at;
 			note_signal(scan, m.signature);

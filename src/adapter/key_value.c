@@ -1,134 +1,32 @@
 #include "base/base.h"
 
-#include <ctype.h>
-#include <endian.h>
-#include <math.h>
 #include <string.h>
-#include <strings.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/key_value_int.h"
 
 enum {
-	KEY_SIZE = 24, /* of the longest known */
-	KEY_MAX = 40,
-};
-
-enum unit_kind { UNIT_NONE, UNIT_MILLI, UNIT_MEGA, UNIT_GIGA };
-
-/* Lower case, with _ for blanks and dashes; "train/" before a name is taken off, "train_" before the loss. In
- * the order of strcmp(). */
-static const struct {
-	char key[KEY_SIZE];
-	enum key_value_slot slot;
-	enum unit_kind unit; /* that the name says */
-	const char *mem_kind;
-} keys[] = {
-	{"dt", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"dt_ms", KEY_STEP_TIME_S, UNIT_MILLI, NULL},
-	{"global_step", KEY_STEP, UNIT_NONE, NULL},
-	{"gnorm", KEY_GRAD_NORM, UNIT_NONE, NULL},
-	{"gpu_mem", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"grad_norm", KEY_GRAD_NORM, UNIT_NONE, NULL},
-	{"gradient_norm", KEY_GRAD_NORM, UNIT_NONE, NULL},
-	{"gradnorm", KEY_GRAD_NORM, UNIT_NONE, NULL},
-	{"iter", KEY_STEP, UNIT_NONE, NULL},
-	{"iter_time", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"iter_time_ms", KEY_STEP_TIME_S, UNIT_MILLI, NULL},
-	{"iteration", KEY_STEP, UNIT_NONE, NULL},
-	{"learning_rate", KEY_LR, UNIT_NONE, NULL},
-	{"lm_loss", KEY_LOSS, UNIT_NONE, NULL},
-	{"loss", KEY_LOSS, UNIT_NONE, NULL},
-	{"lr", KEY_LR, UNIT_NONE, NULL},
-	{"max_mem", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"max_mem_gb", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"max_memory", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"max_memory_allocated", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"max_memory_reserved", KEY_MEM_BYTES, UNIT_NONE, "reserved"},
-	{"mem", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"mem_allocated", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"mem_gb", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"mem_gib", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"mem_mb", KEY_MEM_BYTES, UNIT_MEGA, "allocated"},
-	{"mem_mib", KEY_MEM_BYTES, UNIT_MEGA, "allocated"},
-	{"mem_reserved", KEY_MEM_BYTES, UNIT_NONE, "reserved"},
-	{"memory", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"memory_gb", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"mfu", KEY_MFU_PERCENT, UNIT_NONE, NULL},
-	{"norm", KEY_GRAD_NORM, UNIT_NONE, NULL},
-	{"ntokens", KEY_TOKENS, UNIT_NONE, NULL},
-	{"num_tokens", KEY_TOKENS, UNIT_NONE, NULL},
-	{"num_updates", KEY_STEP, UNIT_NONE, NULL},
-	{"peak_mem", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"peak_mem_gb", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"peak_mem_gib", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"peak_mem_mb", KEY_MEM_BYTES, UNIT_MEGA, "allocated"},
-	{"peak_mem_mib", KEY_MEM_BYTES, UNIT_MEGA, "allocated"},
-	{"peak_memory", KEY_MEM_BYTES, UNIT_NONE, "allocated"},
-	{"peak_memory_gb", KEY_MEM_BYTES, UNIT_GIGA, "allocated"},
-	{"samples/s", KEY_SAMPLES_PER_S, UNIT_NONE, NULL},
-	{"samples/sec", KEY_SAMPLES_PER_S, UNIT_NONE, NULL},
-	{"samples_per_sec", KEY_SAMPLES_PER_S, UNIT_NONE, NULL},
-	{"samples_per_second", KEY_SAMPLES_PER_S, UNIT_NONE, NULL},
-	{"step", KEY_STEP, UNIT_NONE, NULL},
-	{"step_ms", KEY_STEP_TIME_S, UNIT_MILLI, NULL},
-	{"step_time", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"step_time_ms", KEY_STEP_TIME_S, UNIT_MILLI, NULL},
-	{"step_time_s", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"time", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"time_ms", KEY_STEP_TIME_S, UNIT_MILLI, NULL},
-	{"time_per_step", KEY_STEP_TIME_S, UNIT_NONE, NULL},
-	{"tok/s", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tok/sec", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tok_per_sec", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens", KEY_TOKENS, UNIT_NONE, NULL},
-	{"tokens/s", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens/sec", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens_per_s", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens_per_sec", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens_per_second", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"tokens_per_step", KEY_TOKENS, UNIT_NONE, NULL},
-	{"tokens_seen", KEY_TOKENS_SEEN, UNIT_NONE, NULL},
-	{"toks/s", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"total_tokens", KEY_TOKENS_SEEN, UNIT_NONE, NULL},
-	{"tps", KEY_TOKENS_PER_S, UNIT_NONE, NULL},
-	{"training_loss", KEY_LOSS, UNIT_NONE, NULL},
-	{"update", KEY_STEP, UNIT_NONE, NULL},
-};
-
-/* Of a word before a name that says nothing about it: "INFO step: 1", "train loss 2.1". */
-static const char *const neutral_words[] = {"info", "debug", "train", "training", "root", "main", "rank",
-	"log", "current", "at", "trainer", NULL};
-static const char *const evaluation_words[] = {
-	"val", "eval", "valid", "validation", "test", "evaluation", NULL};
-
-struct word {
-	const char *text;
-	size_t length;
-};
-
-enum {
-	CLASS_LETTER = 1,
-	CLASS_WORD = 2,   /* letters, digits, underscore */
-	CLASS_NUMBER = 4, /* a number can begin with it */
-	CLASS_END = 8,    /* it can stand directly behind a number */
+	CLASS_WORD = 1,   /* letters, digits, underscore */
+	CLASS_NUMBER = 2, /* a number can begin with it */
+	CLASS_END = 4,    /* it can stand directly behind a number */
 };
 static const uint8_t classes[256] = {
-	['A' ... 'H'] = CLASS_LETTER | CLASS_WORD,
-	['J' ... 'M'] = CLASS_LETTER | CLASS_WORD,
-	['O' ... 'Z'] = CLASS_LETTER | CLASS_WORD,
-	['a' ... 'h'] = CLASS_LETTER | CLASS_WORD,
-	['k' ... 'm'] = CLASS_LETTER | CLASS_WORD,
-	['o' ... 's'] = CLASS_LETTER | CLASS_WORD,
-	['u' ... 'z'] = CLASS_LETTER | CLASS_WORD,
+	['A' ... 'H'] = CLASS_WORD,
+	['J' ... 'M'] = CLASS_WORD,
+	['O' ... 'Z'] = CLASS_WORD,
+	['a' ... 'h'] = CLASS_WORD,
+	['k' ... 'm'] = CLASS_WORD,
+	['o' ... 's'] = CLASS_WORD,
+	['u' ... 'z'] = CLASS_WORD,
 	['0' ... '9'] = CLASS_WORD | CLASS_NUMBER,
 	['_'] = CLASS_WORD,
 	/* nan, inf, tensor(, jnp., np., numpy. */
-	['I'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
-	['N'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
-	['i'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
-	['j'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
-	['n'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
-	['t'] = CLASS_LETTER | CLASS_WORD | CLASS_NUMBER,
+	['I'] = CLASS_WORD | CLASS_NUMBER,
+	['N'] = CLASS_WORD | CLASS_NUMBER,
+	['i'] = CLASS_WORD | CLASS_NUMBER,
+	['j'] = CLASS_WORD | CLASS_NUMBER,
+	['n'] = CLASS_WORD | CLASS_NUMBER,
+	['t'] = CLASS_WORD | CLASS_NUMBER,
 	['+'] = CLASS_NUMBER,
 	['-'] = CLASS_NUMBER,
 	['.'] = CLASS_NUMBER,
@@ -147,72 +45,6 @@ static const uint8_t classes[256] = {
 	['"'] = CLASS_END,
 	['\''] = CLASS_END,
 };
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool is_one_of(struct word w, const char *const *words)
-{
-	for (; *words; words++)
-		if (**words == lower(*w.text) && strlen(*words) == w.length &&
-			strncasecmp(w.text, *words, w.length) == 0)
-			return true;
-	return false;
-}
-
-/* The first eight bytes, in the order of strcmp(); behind the end there must be as many. */
-static uint64_t head_of(const char *key)
-{
-	uint64_t head;
-	memcpy(&head, key, sizeof(head));
-	return be64toh(head);
-}
-
-static int find_key(struct word before, struct word w)
-{
-	char name[KEY_MAX + 1] = {0};
-	size_t n = 0;
-	if (before.length + w.length + 1 > KEY_MAX - sizeof(uint64_t))
-		return -1;
-	for (size_t i = 0; i < before.length; i++)
-		name[n++] = lower(before.text[i]);
-	if (before.length)
-		name[n++] = '_';
-	for (size_t i = 0; i < w.length; i++)
-		name[n++] = w.text[i] == '-' ? '_' : lower(w.text[i]);
-	/* "train_time" is the whole training's in loops that have a step's time, too. */
-	bool train = *name == 't' && (strncmp(name, "train/", 6) == 0 || strcmp(name, "train_loss") == 0);
-	const char *start = train ? name + 6 : name;
-	uint64_t head = head_of(start);
-	size_t low = 0, high = ARRAY_LEN(keys);
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		uint64_t other = head_of(keys[middle].key);
-		bool below = other < head || (other == head && strcmp(keys[middle].key, start) <= 0);
-		low = below ? middle : low;
-		high = below ? high : middle;
-	}
-	return strcmp(keys[low].key, start) == 0 ? (int)low : -1;
-}
-
-/* Which key the word is; before: the word directly before it. -1 = none. */
-static int key_of(struct word before, struct word w, bool equals)
-{
-	struct word none = {"", 0};
-	if (!before.length || equals)
-		return find_key(none, w);
-	int both = find_key(before, w);
-	if (both >= 0)
-		return both;
-	return is_one_of(before, neutral_words) ? find_key(none, w) : -1;
-}
-
-static bool is_letter(char c)
-{
-	return classes[(unsigned char)c] & CLASS_LETTER;
-}
 
 static bool is_word_byte(char c)
 {
@@ -235,6 +67,18 @@ static struct word take_word(const char *p)
 	return (struct word){p, (size_t)(end - p)};
 }
 
+static bool begins_word(char c)
+{
+	return is_word_byte(c) && !is_digit(c);
+}
+
+/* Few words are as long as one of those, and fewer begin as one. */
+static bool may_be_evaluation(struct word w)
+{
+	char first = to_lower(*w.text);
+	return (first == 'v' || first == 'e' || first == 't') && (w.length <= 5 || w.length == 10);
+}
+
 /* ---- units and what may follow a number ---- */
 
 /* "(ms)" or "(s)" between a name and its value. */
@@ -242,17 +86,19 @@ static const char *take_unit_in_brackets(const char *p, enum unit_kind *unit)
 {
 	if (*p != '(')
 		return p;
-	if (strncmp(p, "(ms)", 4) == 0) {
+	if (begins_with(p, "(ms)")) {
 		*unit = UNIT_MILLI;
 		return p + 4;
 	}
-	return strncmp(p, "(s)", 3) == 0 ? p + 3 : p;
+	return begins_with(p, "(s)") ? p + 3 : p;
 }
 
 static bool unit_is(const char *p, const char *unit)
 {
+	if (*p != *unit)
+		return false;
 	size_t n = strlen(unit);
-	return *p == *unit && strncmp(p, unit, n) == 0 && !is_word_byte(p[n]);
+	return strncmp(p, unit, n) == 0 && !is_word_byte(p[n]);
 }
 
 /* True when what stands directly behind a number belongs to it or ends it. */
@@ -263,7 +109,7 @@ static bool can_follow(const char *p)
 	if (classes[(unsigned char)*p] & CLASS_END)
 		return true;
 	if (*p == '/')
-		return isdigit((unsigned char)p[1]) || p[1] == 's' || p[1] == ' ';
+		return is_digit(p[1]) || p[1] == 's' || p[1] == ' ';
 	if (*p == '.' || *p == ':' || *p == '-' || *p == '(')
 		return !is_word_byte(p[1]) || *p == '(';
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
@@ -289,18 +135,19 @@ static struct opt_number memory_value(const char *p, double value, enum unit_kin
 	return bytes;
 }
 
-/* A number with its place in the text. */
-struct read_value {
-	const char *text;
+/* A key with its number. */
+struct pair {
+	struct key_form form;
+	const char *text; /* of the number */
 	size_t length;
-	double value;
+	double number;
 };
 
 static struct opt_number take_value(
-	const struct read_value *number, enum key_value_slot slot, enum unit_kind unit, const char **ret_end)
+	const struct pair *pair, enum key_value_slot slot, enum unit_kind unit, const char **ret_end)
 {
-	struct opt_number value = {true, number->value};
-	const char *p = number->text, *behind = p + number->length;
+	struct opt_number value = {true, pair->number};
+	const char *p = pair->text, *behind = p + pair->length;
 	*ret_end = behind;
 	while (*behind == ' ')
 		behind++;
@@ -309,21 +156,23 @@ static struct opt_number take_value(
 	else if (slot == KEY_MEM_BYTES)
 		value = memory_value(p, value.value, unit);
 	else if (slot == KEY_TOKENS_PER_S || slot == KEY_TOKENS_SEEN || slot == KEY_TOKENS)
-		*ret_end = p + read_scaled(p, &value.value);
+		*ret_end += read_scale(*ret_end, &value.value);
 	else if (slot == KEY_MFU_PERCENT)
 		value.has = *behind == '%' && value.value >= 0.0;
 	return value;
 }
 
-/* ---- the line ---- */
+/* ---- pairs ---- */
 
-static const char *store(struct key_value_line *line, int key, enum unit_kind unit,
-	const struct read_value *number, bool assigned)
+/* Returns where to go on. */
+static const char *store(struct key_value_line *line, const struct pair *pair)
 {
-	enum key_value_slot slot = keys[key].slot;
+	const struct known_key *key = pair->form.key;
+	enum key_value_slot slot = key->slot;
+	enum unit_kind unit = pair->form.unit == UNIT_NONE ? key->unit : pair->form.unit;
 	const char *end;
-	unit = unit == UNIT_NONE ? keys[key].unit : unit;
-	struct opt_number value = take_value(number, slot, unit, &end);
+	struct opt_number value = take_value(pair, slot, unit, &end);
+	line->step_equals |= slot == KEY_STEP && pair->form.equals;
 	/* "step=100-loss=2.31.pt" is the name of a file. */
 	if (*end == '-' && is_letter(end[1]))
 		return end;
@@ -335,10 +184,10 @@ static const char *store(struct key_value_line *line, int key, enum unit_kind un
 	}
 	line->known |= 1u << slot;
 	line->n_known++;
-	line->n_assigned += assigned;
+	line->n_assigned += pair->form.assigned;
 	line->values[slot] = value;
 	if (slot == KEY_MEM_BYTES && value.has)
-		line->mem_kind = keys[key].mem_kind;
+		line->mem_kind = key->mem_kind;
 	return end;
 }
 
@@ -348,61 +197,118 @@ static bool may_be_number(const char *p)
 	return classes[(unsigned char)*p] & CLASS_NUMBER;
 }
 
-/* Behind the word: its separator and value, where it has them. Returns where to go on. */
-static const char *take_pair(struct key_value_line *line, struct word before, struct word w)
+static bool read_value(struct pair *pair, const char *text)
+{
+	if (!may_be_number(text))
+		return false;
+	pair->text = text;
+	pair->length = read_number(text, &pair->number);
+	return pair->length > 0;
+}
+
+/* The word with its separator and value, where it has them. before: the word directly before it. */
+static bool take_pair(struct word before, struct word w, struct pair *ret_pair)
 {
 	const char *behind = w.text + w.length, *p = behind;
-	enum unit_kind unit = UNIT_NONE;
+	struct key_form *form = &ret_pair->form;
+	form->unit = UNIT_NONE;
 	p += (*p == '"' || *p == '\'') && p[1] == ':'; /* JSON */
 	while (*p == ' ')
 		p++;
-	p = take_unit_in_brackets(p, &unit);
-	bool assigned = *p == '=' || *p == ':', equals = *p == '=';
-	p += assigned;
+	p = take_unit_in_brackets(p, &form->unit);
+	form->equals = *p == '=';
+	form->assigned = *p == '=' || *p == ':';
+	p += form->assigned;
 	while (*p == ' ')
 		p++;
-	if ((!assigned && p == behind) || !may_be_number(p))
-		return behind;
-	int key = key_of(before, w, equals);
-	struct read_value number = {.text = p};
-	if (key >= 0)
-		number.length = read_number(p, &number.value);
-	if (!number.length)
-		return behind;
-	line->step_equals |= keys[key].slot == KEY_STEP && equals;
-	return store(line, key, unit, &number, assigned);
+	if ((!form->assigned && p == behind) || !may_be_number(p))
+		return false;
+	form->key = key_of(before, w, form->equals);
+	return form->key && read_value(ret_pair, p);
 }
+
+/* ---- the form of the line before ---- */
+
+/* The text goes on as that line did: the same up to the number of pair i. What stands there was taken apart
+ * with nothing pending, and all that this depends on is in it but for one dash (remember()). */
+static bool follow(const struct line_form *form, size_t i, const char *text, struct pair *ret_pair)
+{
+	if (i >= LINE_FORM_MAX || !form->pairs[i].length || !begins_with(text, form->pairs[i].lead))
+		return false;
+	ret_pair->form = form->pairs[i].form;
+	return read_value(ret_pair, text + form->pairs[i].length);
+}
+
+/* lead: from the end of the pair before to the number. */
+static void remember(
+	struct line_form *form, size_t i, const char *lead, bool evaluation, const struct pair *pair)
+{
+	size_t length = (size_t)(pair->text - lead);
+	if (i >= LINE_FORM_MAX)
+		return;
+	form->pairs[i].length = 0;
+	/* Whether a dash joins two words depends on what stands before it (is_joined()). */
+	if (length >= LEAD_SIZE || *lead == '-')
+		return;
+	form->pairs[i].form = pair->form;
+	form->pairs[i].evaluation = evaluation;
+	form->pairs[i].length = length;
+	memcpy(form->pairs[i].lead, lead, length);
+	form->pairs[i].lead[length] = '\0';
+}
+
+/* ---- the line ---- */
 
 /* "00000 grad_norm=1.0": the rest of a number, then pairs. */
 static bool begins_with_rest(const char *text)
 {
 	const char *p = text;
-	while (isdigit((unsigned char)*p) || *p == '.' || *p == 'e' || *p == '-' || *p == '+')
+	while (is_digit(*p) || *p == '.' || *p == 'e' || *p == '-' || *p == '+')
 		p++;
 	return p > text && *p == ' ' && is_letter(p[1]);
 }
 
-void key_value_read(const char *text, struct key_value_line *ret_line)
+/* Behind a byte that begins no word, or behind a number: no word begins within one, nor directly behind it.
+ */
+static const char *behind_other(const char *p)
 {
-	struct key_value_line line = {.continues = begins_with_rest(text)};
+	if (!is_digit(*p))
+		return p + 1;
+	p = skip_digits(p);
+	return is_word_byte(*p) ? p + 1 : p;
+}
+
+void key_value_read(const char *text, struct line_form *form, struct key_value_line *ret_line)
+{
+	struct key_value_line *line = ret_line;
+	*line = (struct key_value_line){.continues = begins_with_rest(text)};
 	struct word before = {"", 0};
-	const char *p = text;
-	while (*p) {
-		if (!is_letter(*p) && *p != '_') {
+	struct pair pair;
+	size_t n_pairs = 0;
+	bool evaluation = false; /* since the pair before */
+	for (const char *p = text, *lead = text; *p;) {
+		if (p == lead && follow(form, n_pairs, p, &pair)) {
+			line->evaluation |= form->pairs[n_pairs++].evaluation;
+			p = lead = store(line, &pair);
+			continue;
+		}
+		if (!begins_word(*p)) {
 			if (*p != ' ' || p == text || !is_word_byte(p[-1]))
 				before.length = 0;
-			p++;
-			while (isdigit((unsigned char)p[-1]) && is_word_byte(*p))
-				p++;
+			p = behind_other(p);
 			continue;
 		}
 		struct word w = take_word(p);
-		if (!w.length)
-			w = (struct word){p, 1};
-		if (is_one_of(w, evaluation_words))
-			line.evaluation = true;
-		p = is_joined(text, w.text) ? w.text + w.length : take_pair(&line, before, w);
-		before = p == w.text + w.length ? w : (struct word){"", 0};
+		if (may_be_evaluation(w) && is_evaluation_word(w))
+			line->evaluation = evaluation = true;
+		if (is_joined(text, w.text) || !take_pair(before, w, &pair)) {
+			p = w.text + w.length;
+			before = w;
+			continue;
+		}
+		remember(form, n_pairs++, lead, evaluation, &pair);
+		p = lead = store(line, &pair);
+		before.length = 0;
+		evaluation = false;
 	}
-	*ret_line = line;
 }

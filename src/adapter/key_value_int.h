@@ -21,6 +21,8 @@ enum key_value_slot {
 	N_KEY_SLOTS
 };
 
+enum unit_kind { UNIT_NONE, UNIT_MILLI, UNIT_MEGA, UNIT_GIGA };
+
 struct key_value_line {
 	struct opt_number values[N_KEY_SLOTS];
 	unsigned known;          /* 1 << slot of what was found, with a number or without */
@@ -32,6 +34,43 @@ struct key_value_line {
 	bool continues;   /* begins with the rest of a number: the end of a torn line */
 };
 
-void key_value_read(const char *text, struct key_value_line *ret_line);
+/* How a line is written: what stands before its numbers. The next one mostly is as the last one was, and is
+ * then not taken apart again. All zeros at first. */
+enum { LINE_FORM_MAX = 16, LEAD_SIZE = 32 };
+struct key_form {
+	const struct known_key *key;
+	enum unit_kind unit;   /* between the key and the number */
+	bool assigned, equals; /* with '=' or ':'; with '=' */
+};
+struct line_form {
+	struct {
+		struct key_form form;
+		bool evaluation; /* a word of the lead says so */
+		size_t length;   /* of the lead; 0 = not known */
+		char lead[LEAD_SIZE];
+	} pairs[LINE_FORM_MAX];
+};
+
+void key_value_read(const char *text, struct line_form *form, struct key_value_line *ret_line);
+
+/* ---- between key_value.c and key_value_keys.c ---- */
+
+enum { KEY_SIZE = 24 }; /* of the longest known */
+
+/* Lower case, with _ for blanks and dashes; "train/" before a name is taken off, "train_" before the loss. */
+struct known_key {
+	char key[KEY_SIZE];
+	enum key_value_slot slot;
+	enum unit_kind unit; /* that the name says */
+	const char *mem_kind;
+};
+
+struct word {
+	const char *text;
+	size_t length;
+};
+/* Which key the word is; before: the word directly before it. NULL = none. */
+const struct known_key *key_of(struct word before, struct word w, bool equals);
+bool is_evaluation_word(struct word w);
 
 #endif

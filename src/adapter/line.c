@@ -1,9 +1,9 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/line_int.h"
 
 /* ---- terminal control ---- */
@@ -49,20 +49,37 @@ static const char *behind_escape(const char *p, const char *end)
 	return p < end ? p + 1 : p;
 }
 
+/* Whether one of eight bytes is below 0x20. */
+static bool has_control(uint64_t bytes)
+{
+	return ((bytes - 0x2020202020202020u) & ~bytes & 0x8080808080808080u) != 0;
+}
+
+/* Moves the text up to the next control byte; returns where that is. */
+static const char *move_plain(const char *p, const char *end, char **to)
+{
+	char *target = *to;
+	uint64_t bytes;
+	for (; end - p >= (ptrdiff_t)sizeof(bytes); p += sizeof(bytes), target += sizeof(bytes)) {
+		memcpy(&bytes, p, sizeof(bytes));
+		if (has_control(bytes))
+			break;
+		memcpy(target, &bytes, sizeof(bytes));
+	}
+	while (p < end && ((unsigned char)*p >= 0x20 || *p == '\t'))
+		*target++ = *p++;
+	*to = target;
+	return p;
+}
+
 size_t line_without_controls(char *text, size_t length)
 {
 	const char *p = text, *end = text + length;
 	char *to = text;
 	if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
 		p += 3;
-	while (p < end) {
-		if (*p == '\033')
-			p = behind_escape(p, end);
-		else if ((unsigned char)*p < 0x20 && *p != '\t')
-			p++;
-		else
-			*to++ = *p++;
-	}
+	while ((p = move_plain(p, end, &to)) < end)
+		p = *p == '\033' ? behind_escape(p, end) : p + 1;
 	*to = '\0';
 	return (size_t)(to - text);
 }
@@ -96,10 +113,10 @@ static bool take_hex4(const char *p, const char *end, unsigned *ret_value)
 	if (end - p < 4)
 		return false;
 	for (int i = 0; i < 4; i++) {
-		unsigned char c = (unsigned char)p[i];
-		if (!isxdigit(c))
+		char c = to_lower(p[i]);
+		if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
 			return false;
-		value = value * 16 + (unsigned)(isdigit(c) ? c - '0' : (tolower(c) - 'a') + 10);
+		value = value * 16 + (unsigned)(is_digit(c) ? c - '0' : c - 'a' + 10);
 	}
 	*ret_value = value;
 	return true;
@@ -167,18 +184,12 @@ struct prefix {
 	int rank;        /* global; -1 = not told */
 	bool tells_source;
 };
-
-static const char *digits(const char *p)
-{
-	while (isdigit((unsigned char)*p))
-		p++;
-	return p;
-}
+/* The functions below leave it as it is where they find none. */
 
 /* A rank number of a length that one can have. */
 static bool take_rank(const char *p, const char **ret_end, int *ret_rank)
 {
-	const char *end = digits(p);
+	const char *end = skip_digits(p);
 	if (end == p || end - p > 7)
 		return false;
 	*ret_end = end;
@@ -195,14 +206,15 @@ static const char *behind_one_blank(const char *p)
 static bool role_prefix(const char *p, struct prefix *ret)
 {
 	const char *name = p + 1, *end = name;
+	int rank;
 	if (*p != '[')
 		return false;
-	while (isalpha((unsigned char)*end) || *end == '_')
+	while (is_letter(*end) || *end == '_')
 		end++;
-	if (end == name || !take_rank(end, &p, &ret->rank) || p[0] != ']' || p[1] != ':')
+	if (end == name || !take_rank(end, &p, &rank) || p[0] != ']' || p[1] != ':')
 		return false;
-	if (end - name != 4 || memcmp(name, "rank", 4) != 0)
-		ret->rank = -1;
+	if (end - name == 4 && memcmp(name, "rank", 4) == 0)
+		ret->rank = rank;
 	ret->end = behind_one_blank(p + 2);
 	ret->tells_source = true;
 	return true;
@@ -211,13 +223,15 @@ static bool role_prefix(const char *p, struct prefix *ret)
 /* "[1,3]<stdout>:" of mpirun --tag-output. */
 static bool mpi_prefix(const char *p, struct prefix *ret)
 {
+	int rank;
 	if (*p != '[')
 		return false;
-	p = digits(p + 1);
-	if (*p != ',' || !take_rank(p + 1, &p, &ret->rank) || *p != ']')
+	p = skip_digits(p + 1);
+	if (*p != ',' || !take_rank(p + 1, &p, &rank) || *p != ']')
 		return false;
-	if (strncmp(p, "]<stdout>:", 10) != 0 && strncmp(p, "]<stderr>:", 10) != 0)
+	if (!begins_with(p, "]<stdout>:") && !begins_with(p, "]<stderr>:"))
 		return false;
+	ret->rank = rank;
 	ret->end = behind_one_blank(p + 10);
 	ret->tells_source = true;
 	return true;
@@ -226,10 +240,12 @@ static bool mpi_prefix(const char *p, struct prefix *ret)
 /* "0: ", " 3: " of srun --label. */
 static bool srun_prefix(const char *p, struct prefix *ret)
 {
+	int rank;
 	while (*p == ' ')
 		p++;
-	if (!take_rank(p, &p, &ret->rank) || p[0] != ':' || p[1] != ' ')
+	if (!take_rank(p, &p, &rank) || p[0] != ':' || p[1] != ' ')
 		return false;
+	ret->rank = rank;
 	ret->end = p + 2;
 	ret->tells_source = true;
 	return true;
@@ -241,9 +257,9 @@ static bool ray_prefix(const char *p, struct prefix *ret)
 	if (*p != '(')
 		return false;
 	const char *name = ++p;
-	while (isalnum((unsigned char)*p) || *p == '_' || *p == '.' || *p == ':')
+	while ((is_letter(*p) || is_digit(*p)) || *p == '_' || *p == '.' || *p == ':')
 		p++;
-	if (p == name || strncmp(p, " pid=", 5) != 0)
+	if (p == name || !begins_with(p, " pid="))
 		return false;
 	p += strcspn(p, ")");
 	if (*p != ')')
@@ -259,8 +275,8 @@ static bool host_prefix(const char *p, struct prefix *ret)
 {
 	const char *name = p;
 	bool digit = false, joined = false;
-	while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-' || *p == '.') {
-		digit |= isdigit((unsigned char)*p) != 0;
+	while (is_lower(*p) || is_digit(*p) || *p == '-' || *p == '.') {
+		digit |= is_digit(*p);
 		joined |= *p == '-' || *p == '.';
 		p++;
 	}
@@ -278,7 +294,7 @@ static bool host_prefix(const char *p, struct prefix *ret)
 static bool has_form(const char *p, const char *form)
 {
 	for (; *form; form++, p++)
-		if (*form == '9' ? !isdigit((unsigned char)*p) : *p != *form)
+		if (*form == '9' ? !is_digit(*p) : *p != *form)
 			return false;
 	return true;
 }
@@ -296,7 +312,7 @@ static const char *behind_zone(const char *p)
 /* Behind "stdout F " of a kubelet's record. */
 static const char *behind_stream(const char *p)
 {
-	bool stream = strncmp(p, "stdout ", 7) == 0 || strncmp(p, "stderr ", 7) == 0;
+	bool stream = begins_with(p, "stdout ") || begins_with(p, "stderr ");
 	return stream && (p[7] == 'F' || p[7] == 'P') && p[8] == ' ' ? p + 9 : p;
 }
 
@@ -310,7 +326,7 @@ static bool time_prefix(const char *p, struct prefix *ret)
 		return false;
 	p += 19;
 	if (*p == '.' || *p == ',')
-		p = digits(p + 1);
+		p = skip_digits(p + 1);
 	p = behind_zone(p);
 	if (bracket && *p++ != ']')
 		return false;
@@ -323,8 +339,8 @@ static bool time_prefix(const char *p, struct prefix *ret)
 /* "Oct 04 15:16:10 node-a train[123]: " of syslog and journald. */
 static bool syslog_prefix(const char *p, struct prefix *ret)
 {
-	if (!isupper((unsigned char)*p) || !islower((unsigned char)p[1]) || !islower((unsigned char)p[2]) ||
-		p[3] != ' ' || !(has_form(p + 4, "99 99:99:99 ") || has_form(p + 4, " 9 99:99:99 ")))
+	if (*p < 'A' || *p > 'Z' || !is_lower(p[1]) || !is_lower(p[2]) || p[3] != ' ' ||
+		!(has_form(p + 4, "99 99:99:99 ") || has_form(p + 4, " 9 99:99:99 ")))
 		return false;
 	p += 16;
 	p += strcspn(p, " ");
@@ -333,8 +349,8 @@ static bool syslog_prefix(const char *p, struct prefix *ret)
 	p += strcspn(p, " [");
 	if (*p != '[')
 		return false;
-	p = digits(p + 1);
-	if (strncmp(p, "]: ", 3) != 0)
+	p = skip_digits(p + 1);
+	if (!begins_with(p, "]: "))
 		return false;
 	ret->end = p + 3;
 	return true;
@@ -344,10 +360,10 @@ static bool syslog_prefix(const char *p, struct prefix *ret)
 static const char *behind_service(const char *p)
 {
 	const char *name = p;
-	while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-' || *p == '_')
+	while (is_lower(*p) || is_digit(*p) || *p == '-' || *p == '_')
 		p++;
 	const char *number = p;
-	while (number > name && isdigit((unsigned char)number[-1]))
+	while (number > name && is_digit(number[-1]))
 		number--;
 	bool numbered = number < p && number - name >= 2 && (number[-1] == '-' || number[-1] == '_');
 	return numbered ? p : NULL;
@@ -368,52 +384,23 @@ static bool compose_prefix(const char *p, struct prefix *ret)
 	return true;
 }
 
-/* What a line can begin with. */
-enum start {
-	START_OTHER = 0,
-	START_BRACKET = 1,
-	START_PARENTHESIS = 2,
-	START_BLANK = 4,
-	START_DIGIT = 8,
-	START_UPPER = 16,
-	START_NAME = 32,
-};
-
-static enum start start_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return START_DIGIT;
-	if ((c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_')
-		return START_NAME;
-	if (c >= 'A' && c <= 'Z')
-		return START_UPPER;
-	return c == '[' ? START_BRACKET : c == '(' ? START_PARENTHESIS : c == ' ' ? START_BLANK : START_OTHER;
-}
-
+/* A prefix of one of the kinds that can begin so. */
 static bool any_prefix(const char *p, struct prefix *ret)
 {
-	static const struct {
-		unsigned starts;
-		bool (*take)(const char *, struct prefix *);
-	} kinds[] = {
-		{START_BRACKET, role_prefix},
-		{START_BRACKET | START_DIGIT, time_prefix},
-		{START_BRACKET, mpi_prefix},
-		{START_PARENTHESIS, ray_prefix},
-		{START_BLANK | START_DIGIT, srun_prefix},
-		{START_NAME | START_DIGIT, host_prefix},
-		{START_NAME | START_DIGIT, compose_prefix},
-		{START_UPPER, syslog_prefix},
-	};
-	unsigned start = start_of(*p);
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (!(kinds[i].starts & start))
-			continue;
-		*ret = (struct prefix){NULL, -1, false};
-		if (kinds[i].take(p, ret))
-			return true;
-	}
-	return false;
+	char c = *p;
+	*ret = (struct prefix){NULL, -1, false};
+	if (c == '[')
+		return role_prefix(p, ret) || time_prefix(p, ret) || mpi_prefix(p, ret);
+	if (is_digit(c))
+		return time_prefix(p, ret) || srun_prefix(p, ret) || host_prefix(p, ret) ||
+		       compose_prefix(p, ret);
+	if (is_lower(c) || c == '-' || c == '.' || c == '_')
+		return host_prefix(p, ret) || compose_prefix(p, ret);
+	if (c == '(')
+		return ray_prefix(p, ret);
+	if (c == ' ')
+		return srun_prefix(p, ret);
+	return syslog_prefix(p, ret);
 }
 
 /* FNV-1a; never 0. */

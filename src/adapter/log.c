@@ -14,23 +14,45 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+/* Owners of literals as bits. The matcher passes over what is of no owner that it still looks for, by groups
+ * of owners (matcher.h): the loop of one's own, whose literals half of all step lines are full of, and
+ * failures have one each to themselves, the other readers share the rest. */
+enum { GROUPS = MATCHER_GROUPS, SHARED_GROUPS = GROUPS - 2 };
 #define FAILURE_OWNER ((uint64_t)1 << 63)
+
+static uint64_t owner_of_reader(size_t i)
+{
+	return i == 0 ? 1 : (uint64_t)2 << ((i - 1) / SHARED_GROUPS * GROUPS + (i - 1) % SHARED_GROUPS);
+}
+
+static size_t first_reader(uint64_t owners)
+{
+	size_t bit = (size_t)__builtin_ctzll(owners);
+	return bit == 0 ? 0 : (bit - 1) / GROUPS * SHARED_GROUPS + (bit - 1) % GROUPS + 1;
+}
 
 struct log_literals {
 	struct matcher *matcher;
 	struct signature_index *index;
 };
 
+static void add_literals(struct matcher *matcher, const char *const *literals, uint64_t owner, uint64_t notes)
+{
+	for (; literals && *literals; literals++)
+		matcher_add(matcher, *literals, owner, notes);
+}
+
 struct log_literals *log_literals_new(void)
 {
 	struct log_literals *literals = xcalloc(1, sizeof(*literals));
 	literals->matcher = matcher_new();
-	for (size_t i = 0; readers[i]; i++)
-		for (const char *const *anchor = readers[i]->anchors; *anchor; anchor++)
-			matcher_add(literals->matcher, *anchor, (uint64_t)1 << i);
+	for (size_t i = 0; readers[i]; i++) {
+		add_literals(literals->matcher, readers[i]->anchors, owner_of_reader(i), 0);
+		add_literals(literals->matcher, readers[i]->notices, 0, (uint64_t)1 << i);
+	}
 	const char *literal;
 	for (size_t i = 0; (literal = failure_literal_at(i)) != NULL; i++)
-		matcher_add(literals->matcher, literal, FAILURE_OWNER);
+		matcher_add(literals->matcher, literal, FAILURE_OWNER, 0);
 	matcher_compile(literals->matcher);
 	literals->index = signature_index_new();
 	return literals;
@@ -41,7 +63,7 @@ void log_literals_free(struct log_literals *literals)
 	if (!literals)
 		return;
 	matcher_free(literals->matcher);
-	free(literals->index);
+	signature_index_free(literals->index);
 	free(literals);
 }
 
@@ -60,7 +82,7 @@ struct log_scan *log_scan_new(const struct log_options *options, log_step_fn on_
 	for (size_t i = 0; i < scan->n_readers; i++) {
 		bool wanted = !scan->options.format || readers[i]->priority == READER_AUXILIARY ||
 			      strcmp(scan->options.format, readers[i]->name) == 0;
-		scan->active |= (uint64_t)wanted << i;
+		scan->active |= wanted ? owner_of_reader(i) : 0;
 	}
 	scan->failure = failure_scan_new(scan->options.build, scan->literals->index);
 	return scan;
@@ -83,7 +105,8 @@ const struct log_summary *log_scan_facts(const struct log_scan *scan)
 
 /* ---- one line ---- */
 
-static void tell_step(struct log_scan *scan)
+/* owners: to whom the line was offered. */
+static void tell_step(struct log_scan *scan, uint64_t owners)
 {
 	struct reader *teller = scan->best;
 	if (!teller)
@@ -93,7 +116,8 @@ static void tell_step(struct log_scan *scan)
 		for (size_t i = 0; i < scan->n_readers; i++)
 			if (scan->readers[i].ops->priority == READER_LOOP)
 				teller = &scan->readers[i];
-	struct log_step *step = teller->touched ? reader_last_step(teller) : NULL;
+	bool offered = owners & owner_of_reader((size_t)(teller - scan->readers));
+	struct log_step *step = offered && teller->touched ? reader_last_step(teller) : NULL;
 	if (!step)
 		return;
 	failure_scan_step(scan->failure, step);
@@ -106,11 +130,12 @@ static void look_for_best(struct log_scan *scan)
 	scan->best = scan_choose(scan);
 	for (size_t i = 0; i < scan->n_readers; i++)
 		if (!reader_can_win(scan, &scan->readers[i]))
-			scan->active &= ~((uint64_t)1 << i);
+			scan->active &= ~owner_of_reader(i);
 }
 
-static void dispatch(struct log_scan *scan, const struct log_line *line, uint64_t owners)
+static void dispatch(struct log_scan *scan, const struct log_line *line, struct matcher_hits hits)
 {
+	uint64_t owners = hits.owners;
 	scan->line = line;
 	if (owners & FAILURE_OWNER)
 		failure_scan_line(scan->failure, line);
@@ -119,8 +144,11 @@ static void dispatch(struct log_scan *scan, const struct log_line *line, uint64_
 		return;
 	bool news = false;
 	for (uint64_t left = owners; left; left &= left - 1) {
-		struct reader *reader = &scan->readers[__builtin_ctzll(left)];
+		size_t at = first_reader(left);
+		struct reader *reader = &scan->readers[at];
 		size_t evidence = reader->evidence;
+		reader->noticed = hits.notes >> at & 1;
+		reader->touched = false;
 		bool had_steps = reader_n_steps(reader) > 0;
 		reader->ops->line(reader, line);
 		news |= (reader != scan->best && reader->evidence != evidence) ||
@@ -128,16 +156,16 @@ static void dispatch(struct log_scan *scan, const struct log_line *line, uint64_
 	}
 	if (news)
 		look_for_best(scan);
-	tell_step(scan);
-	for (uint64_t left = owners; left; left &= left - 1)
-		scan->readers[__builtin_ctzll(left)].touched = false;
+	tell_step(scan, owners);
 }
 
 struct segment {
 	const char *bytes; /* not terminated */
 	size_t length;
-	bool redrawn, cut, unended, may_have_controls;
-	bool lasting; /* the bytes stay until the end of log_scan_feed() */
+	bool redrawn, cut, unended;
+	bool controls;   /* an escape or NUL is among the bytes */
+	bool lasting;    /* the bytes stay until the end of log_scan_feed() */
+	bool terminated; /* by a NUL, as a line's text is */
 };
 
 static void put_text(struct line_buffer *buffer, const char *bytes, size_t length)
@@ -147,14 +175,17 @@ static void put_text(struct line_buffer *buffer, const char *bytes, size_t lengt
 	buffer->used = length;
 }
 
-/* Makes a line of the bytes, in the buffer. */
+/* Makes a line of the bytes, in the buffer where they cannot stay where they are. */
 static struct log_line make_line(
-	const struct log_scan *scan, struct line_buffer *buffer, const struct segment *segment)
+	struct log_scan *scan, struct line_buffer *buffer, const struct segment *segment)
 {
-	put_text(buffer, segment->bytes, segment->length);
-	struct log_line line = {.raw = buffer->text,
+	scan->parts.known = 0;
+	if (!segment->terminated)
+		put_text(buffer, segment->bytes, segment->length);
+	struct log_line line = {.raw = segment->terminated ? segment->bytes : buffer->text,
 		.length = segment->length,
 		.number = scan->number,
+		.parts = &scan->parts,
 		.redrawn = segment->redrawn,
 		.cut = segment->cut,
 		.unended = segment->unended};
@@ -164,11 +195,9 @@ static struct log_line make_line(
 
 static void clean_segment(struct log_scan *scan, struct segment *segment)
 {
-	bool docker = line_is_dockers(segment->bytes, segment->length);
-	bool first = scan->number == 1;
-	bool controls = segment->may_have_controls && (memchr(segment->bytes, '\033', segment->length) ||
-							      memchr(segment->bytes, '\0', segment->length));
-	if (!docker && !first && !controls)
+	bool first = scan->number == 1, controls = segment->controls;
+	bool brace = segment->length > 0 && segment->bytes[0] == '{';
+	if (!first && !controls && !(brace && line_is_dockers(segment->bytes, segment->length)))
 		return;
 	struct line_buffer *clean = &scan->clean;
 	put_text(clean, segment->bytes, segment->length);
@@ -178,6 +207,7 @@ static void clean_segment(struct log_scan *scan, struct segment *segment)
 	segment->bytes = clean->text;
 	segment->length = clean->used;
 	segment->lasting = false;
+	segment->terminated = true;
 }
 
 static bool is_blank(const char *bytes, size_t length)
@@ -200,18 +230,19 @@ static void take_segment(struct log_scan *scan, struct segment segment)
 {
 	if (segment.length > LOG_LINE_MAX) {
 		segment.length = LOG_LINE_MAX;
-		segment.cut = true;
+		segment.cut = true; /* of a longer line; what is terminated is never so */
 	}
 	clean_segment(scan, &segment);
 	uint64_t anyway = failure_scan_wants_next(scan->failure) ? FAILURE_OWNER : 0;
 	if (segment.length == 0 && !anyway)
 		return;
 	uint64_t wanted = (scan->active | FAILURE_OWNER) & ~anyway;
-	uint64_t owners =
-		anyway | matcher_find(scan->literals->matcher, wanted, segment.bytes, segment.length);
-	if (owners) {
+	struct matcher_hits hits =
+		matcher_find(scan->literals->matcher, wanted, segment.bytes, segment.length);
+	hits.owners |= anyway;
+	if (hits.owners) {
 		struct log_line line = make_line(scan, &scan->text, &segment);
-		dispatch(scan, &line, owners);
+		dispatch(scan, &line, hits);
 	}
 	if (!is_blank(segment.bytes, segment.length)) {
 		scan->last_bytes = segment.bytes;
@@ -237,19 +268,47 @@ static void append_pending(struct log_scan *scan, const char *bytes, size_t leng
 	scan->has_pending = true;
 }
 
+/* What has been collected; it stays where it is until the next piece. */
+static struct segment pending_segment(struct log_scan *scan)
+{
+	struct line_buffer *pending = &scan->pending;
+	pending->text[pending->used] = '\0';
+	return (struct segment){.bytes = pending->text,
+		.length = pending->used,
+		.cut = pending->cut,
+		.controls = memchr(pending->text, '\033', pending->used) ||
+			    memchr(pending->text, '\0', pending->used),
+		.terminated = true};
+}
+
 /* Ends the line or drawing whose last bytes these are. */
 static void end_segment(struct log_scan *scan, const char *bytes, size_t length, bool redrawn, bool controls)
 {
-	struct segment segment = {bytes, length, redrawn, false, false, controls, true};
+	struct segment segment = {.bytes = bytes, .length = length, .controls = controls, .lasting = true};
 	if (scan->has_pending) {
 		append_pending(scan, bytes, length);
-		segment = (struct segment){scan->pending.text, scan->pending.used, redrawn, scan->pending.cut,
-			false, true, false};
+		segment = pending_segment(scan);
 		scan->has_pending = scan->pending.cut = false;
 		scan->pending.used = 0;
 	}
+	segment.redrawn = redrawn;
 	take_segment(scan, segment);
 	scan->number += !redrawn;
+}
+
+/* Where a byte stands next; looked for once, not anew for every line. */
+struct next_byte {
+	char byte;
+	const char *at;
+};
+
+static const char *next_byte(struct next_byte *next, const char *from, const char *end)
+{
+	if (next->at < from) {
+		next->at = memchr(from, next->byte, (size_t)(end - from));
+		next->at = next->at ? next->at : end;
+	}
+	return next->at;
 }
 
 /* A \r at the end of the bytes fed before: with \n behind it, it ended the line. */
@@ -265,23 +324,20 @@ static const char *settle_carriage_return(struct log_scan *scan, const char *p)
 
 static void feed_lines(struct log_scan *scan, const char *bytes, size_t length)
 {
-	const char *end = bytes + length, *newline = NULL;
-	const char *p = settle_carriage_return(scan, bytes);
-	bool returns = memchr(p, '\r', (size_t)(end - p)) != NULL;
-	bool controls = memchr(p, '\033', (size_t)(end - p)) || memchr(p, '\0', (size_t)(end - p));
-	while (p < end) {
-		if (!newline || newline < p) {
-			newline = memchr(p, '\n', (size_t)(end - p));
-			newline = newline ? newline : end;
-		}
-		const char *at = returns ? memchr(p, '\r', (size_t)(newline - p)) : NULL;
-		at = at ? at : newline;
+	const char *end = bytes + length;
+	struct next_byte newline = {'\n', NULL}, carriage = {'\r', NULL}, escape = {'\033', NULL},
+			 nul = {'\0', NULL};
+	for (const char *p = settle_carriage_return(scan, bytes); p < end;) {
+		const char *at = next_byte(&newline, p, end);
+		at = MIN_OF(at, next_byte(&carriage, p, end));
 		if (at == end || (*at == '\r' && at + 1 == end)) {
 			append_pending(scan, p, (size_t)(at - p));
 			scan->pending_cr = at != end;
 			return;
 		}
 		bool redrawn = *at == '\r' && at[1] != '\n';
+		const char *seen_end = p + MIN_OF(at - p, LOG_LINE_MAX);
+		bool controls = next_byte(&escape, p, end) < seen_end || next_byte(&nul, p, end) < seen_end;
 		end_segment(scan, p, (size_t)(at - p), redrawn, controls);
 		p = at + 1 + (*at == '\r' && !redrawn);
 	}
@@ -299,14 +355,16 @@ void log_scan_feed(struct log_scan *scan, const char *bytes, size_t length)
 /* What stands behind the last \n. */
 void scan_flush(struct log_scan *scan)
 {
-	if (scan->has_pending && (scan->pending.used > 0 || scan->pending_cr))
-		take_segment(scan, (struct segment){scan->pending.text, scan->pending.used, false,
-					   scan->pending.cut, true, true, false});
+	if (scan->has_pending && (scan->pending.used > 0 || scan->pending_cr)) {
+		struct segment segment = pending_segment(scan);
+		segment.unended = true;
+		take_segment(scan, segment);
+	}
 	scan->has_pending = scan->pending_cr = false;
 	scan->line = NULL;
 	if (!scan->last_length)
 		return;
-	struct segment last = {scan->last, scan->last_length, false, false, false, false, false};
+	struct segment last = {.bytes = scan->last, .length = scan->last_length};
 	scan->number = scan->last_number;
 	struct log_line line = make_line(scan, &scan->text, &last);
 	failure_scan_last_line(scan->failure, &line);

@@ -3,18 +3,19 @@
 #include <assert.h>
 #include <ctype.h>
 #include <endian.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/matcher.h"
+#include "adapter/window_int.h"
 #include "base/memory.h"
 
-enum { WINDOW = 4, HASH_BITS = 15, HASH_SIZE = 1 << HASH_BITS, MAX_SHORT = 8 };
+enum { MAX_SHORT = 8 };
 
 struct literal {
 	const char *text;
-	uint64_t owners;
+	uint64_t owners, notes;
 	uint16_t length, offset; /* of the window; of a short one's rarest byte */
 	uint16_t hash;           /* of the window */
 	uint32_t window;         /* folded: hashes of other windows may be the same */
@@ -34,9 +35,16 @@ struct matcher *matcher_new(void)
 	return xcalloc(1, sizeof(struct matcher));
 }
 
-void matcher_add(struct matcher *m, const char *text, uint64_t owners)
+static void add_bits(struct literal *to, const struct literal *from)
 {
-	struct literal literal = {.text = text, .owners = owners, .length = (uint16_t)strlen(text)};
+	to->owners |= from->owners;
+	to->notes |= from->notes;
+}
+
+void matcher_add(struct matcher *m, const char *text, uint64_t owners, uint64_t notes)
+{
+	struct literal literal = {
+		.text = text, .owners = owners, .notes = notes, .length = (uint16_t)strlen(text)};
 	assert(literal.length > 0);
 	for (const char *p = text; *p; p++)
 		assert(!isupper((unsigned char)*p));
@@ -46,7 +54,7 @@ void matcher_add(struct matcher *m, const char *text, uint64_t owners)
 		assert(literal.offset < literal.length); /* memchr() does not fold case */
 		for (size_t i = 0; i < m->n_shorts; i++)
 			if (strcmp(m->shorts[i].text, text) == 0) {
-				m->shorts[i].owners |= owners;
+				add_bits(&m->shorts[i], &literal);
 				return;
 			}
 		assert(m->n_shorts < MAX_SHORT);
@@ -55,80 +63,6 @@ void matcher_add(struct matcher *m, const char *text, uint64_t owners)
 	}
 	grow_array(&m->literals, &m->capacity, m->n_literals + 1, sizeof(*m->literals));
 	m->literals[m->n_literals++] = literal;
-}
-
-/* Folds case (and some other pairs of bytes, which the comparison tells apart). Multiplicative hashing; of
- * the constants of xxHash this one gives the literals of four bytes, which have no choice, hashes that logs
- * rarely hit. */
-static size_t hash_of_folded(uint32_t window)
-{
-	return (window * 3266489917u) >> (32 - HASH_BITS);
-}
-
-static uint32_t folded(uint32_t window)
-{
-	return window | 0x20202020u;
-}
-
-static size_t hash_of(uint32_t window)
-{
-	return hash_of_folded(folded(window));
-}
-
-/* Little endian on every machine: matcher_find() takes several windows out of one word. */
-static uint32_t load_window(const char *p)
-{
-	uint32_t window;
-	memcpy(&window, p, sizeof(window));
-	return le32toh(window);
-}
-
-/* What is in every log: windows from it are poor ones. */
-static const char typical[] =
-	"[rank0]: Traceback (most recent call last): File "
-	"\"/opt/venv/lib/python3.10/site-packages/torch/_tensor.py\", "
-	"line 525, in backward torch.autograd.backward( loss.backward() return self._call_impl(*args, "
-	"**kwargs) "
-	"[2025-02-11 09:30:21,552] [INFO] [logging.py:128:log_dist] [Rank 0] step=10, skipped=0, "
-	"lr=[9.0e-05] | loss: 2.1 "
-	"iteration 10/ 500 | consumed samples: 2560 | consumed tokens: elapsed time per iteration (ms): "
-	"5120.0 | learning "
-	"rate: 7.5E-07 | global batch size: 256 | lm loss: 1.0E+01 | loss scale: 1.0 | grad norm: 21.4 | "
-	"number of "
-	"skipped iterations: number of nan iterations: training epoch: {'loss': 2.119, 'grad_norm': 37.6, "
-	"'learning_rate': 4e-05, 'epoch': 0.2} step 1 loss 2.5 train_loss=5.0 memory: 55.37GiB(70.00%) tps: "
-	"tflops: mfu: "
-	"allocated reserved node-a:22740:22740 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC "
-	"WARNING: Error error "
-	"distributed/elastic/multiprocessing/api.py: metric_logger.py: completed step: ***** Running "
-	"training ***** ----- "
-	"=====     Loading checkpoint shards: saving model global process optimizer backend runtime "
-	"███████▏▎▍▌▋▊▉ ####### ------- INFO - root - 00000000 ..... ..... data workers network GPU memory "
-	"space sequence length values conditions ";
-
-/* How often a byte is met, roughly: where the sample says nothing. */
-static unsigned commonness(char c)
-{
-	if (c == ' ' || strchr("etaoinsr", c))
-		return 4;
-	return isalpha((unsigned char)c) ? 3 : isdigit((unsigned char)c) ? 2 : 1;
-}
-
-static void choose_window(struct literal *l, const uint8_t *seen)
-{
-	unsigned best = UINT_MAX;
-	for (size_t i = 0; i + WINDOW <= l->length; i++) {
-		size_t hash = hash_of(load_window(l->text + i));
-		unsigned score = 32u * seen[hash];
-		for (size_t k = i; k < i + WINDOW; k++)
-			score += commonness(l->text[k]);
-		if (score < best) {
-			best = score;
-			l->offset = (uint16_t)i;
-			l->hash = (uint16_t)hash;
-		}
-	}
-	l->window = folded(load_window(l->text + l->offset));
 }
 
 static int by_hash(const void *left, const void *right)
@@ -144,15 +78,14 @@ static void merge_literals(struct matcher *m)
 	size_t n = 0;
 	for (size_t i = 0; i < m->n_literals; i++) {
 		if (n > 0 && strcmp(m->literals[n - 1].text, m->literals[i].text) == 0)
-			m->literals[n - 1].owners |= m->literals[i].owners;
+			add_bits(&m->literals[n - 1], &m->literals[i]);
 		else
 			m->literals[n++] = m->literals[i];
 	}
 	m->n_literals = n;
 }
 
-/* Every eighth owner is of one group. What nobody wants, or has been found already, is thus mostly passed
- * without a look. */
+/* What nobody wants, or has been found already, is mostly passed without a look. */
 static uint8_t groups_of(uint64_t owners)
 {
 	owners |= owners >> 32;
@@ -161,50 +94,62 @@ static uint8_t groups_of(uint64_t owners)
 	return (uint8_t)owners;
 }
 
+/* Beside those of its owners, of a literal with notes: always looked for. */
+enum { GROUP_OF_NOTES = 1 << (MATCHER_GROUPS - 1) };
+
 void matcher_compile(struct matcher *m)
 {
-	CLEANUP(free_ptr) uint8_t *seen = xcalloc(HASH_SIZE, 1);
-	for (size_t i = 0; i + WINDOW < sizeof(typical); i++)
-		seen[hash_of(load_window(typical + i))]++;
-	for (size_t i = 0; i < m->n_literals; i++)
-		choose_window(&m->literals[i], seen);
+	CLEANUP(free_ptr) struct window_counts *counts = window_counts_new();
+	for (size_t i = 0; i < m->n_literals; i++) {
+		struct literal *l = &m->literals[i];
+		l->offset = (uint16_t)rarest_window(counts, l->text, l->length);
+		l->window = folded(load_window(l->text + l->offset));
+		l->hash = (uint16_t)hash_of_folded(l->window);
+	}
 	if (m->n_literals)
 		qsort(m->literals, m->n_literals, sizeof(*m->literals), by_hash);
 	merge_literals(m);
 	for (size_t i = m->n_literals; i-- > 0;) {
 		m->first[m->literals[i].hash] = (uint16_t)i;
 		m->marks[m->literals[i].hash] |= groups_of(m->literals[i].owners);
+		if (m->literals[i].notes)
+			m->marks[m->literals[i].hash] |= GROUP_OF_NOTES;
 	}
-}
-
-/* Plainer than tolower(), which looks at the locale. */
-static char fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
 static bool is_at(const struct literal *l, const char *p)
 {
 	for (size_t i = 0; i < l->length; i++)
-		if (fold(p[i]) != l->text[i])
+		if (to_lower(p[i]) != l->text[i])
 			return false;
 	return true;
 }
 
+/* hits->owners holds what is not wanted as if it had been found. */
+static bool has_news(const struct literal *l, const struct matcher_hits *hits)
+{
+	return (l->owners & ~hits->owners) || (l->notes & ~hits->notes);
+}
+
+static void add_hit(const struct literal *l, struct matcher_hits *hits)
+{
+	hits->owners |= l->owners;
+	hits->notes |= l->notes;
+}
+
 /* The literals whose window has this hash, where the text allows them at this place. */
-static uint64_t compare(
-	const struct matcher *m, size_t hash, const char *text, size_t length, size_t at, uint64_t found)
+static void compare(const struct matcher *m, size_t hash, const char *text, size_t length, size_t at,
+	struct matcher_hits *hits)
 {
 	const struct literal *end = m->literals + m->n_literals;
 	uint32_t window = folded(load_window(text + at));
 	for (const struct literal *l = m->literals + m->first[hash]; l < end && l->hash == hash; l++) {
-		if (l->window != window || !(l->owners & ~found) || at < l->offset ||
+		if (l->window != window || !has_news(l, hits) || at < l->offset ||
 			at - l->offset + l->length > length)
 			continue;
 		if (is_at(l, text + at - l->offset))
-			found |= l->owners;
+			add_hit(l, hits);
 	}
-	return found;
 }
 
 static bool has_short(const struct literal *l, const char *text, size_t length)
@@ -217,11 +162,11 @@ static bool has_short(const struct literal *l, const char *text, size_t length)
 	return false;
 }
 
-uint64_t matcher_find(const struct matcher *m, uint64_t wanted, const char *text, size_t length)
+struct matcher_hits matcher_find(const struct matcher *m, uint64_t wanted, const char *text, size_t length)
 {
-	enum { AT_ONCE = 4 };     /* one branch for so many places: marks are rare */
-	uint64_t found = ~wanted; /* as if they were: not looked for */
-	uint8_t left = groups_of(wanted);
+	enum { AT_ONCE = 4 }; /* one branch for so many places: marks are rare */
+	struct matcher_hits hits = {.owners = ~wanted};
+	unsigned left = groups_of(wanted) | GROUP_OF_NOTES;
 	size_t i = 0;
 	for (; i + WINDOW + AT_ONCE <= length; i += AT_ONCE) {
 		uint64_t bytes;
@@ -235,20 +180,19 @@ uint64_t matcher_find(const struct matcher *m, uint64_t wanted, const char *text
 		const size_t hashes[AT_ONCE] = {h0, h1, h2, h3};
 		for (size_t k = 0; k < AT_ONCE; k++)
 			if (m->marks[hashes[k]] & left)
-				found = compare(m, hashes[k], text, length, i + k, found);
-		left = groups_of(~found);
+				compare(m, hashes[k], text, length, i + k, &hits);
+		left = groups_of(~hits.owners) | GROUP_OF_NOTES;
 	}
 	for (; i + WINDOW <= length; i++) {
-		size_t hash = hash_of(load_window(text + i));
+		size_t hash = hash_of(text + i);
 		if (m->marks[hash] & left)
-			found = compare(m, hash, text, length, i, found);
+			compare(m, hash, text, length, i, &hits);
 	}
-	for (size_t k = 0; k < m->n_shorts; k++) {
-		const struct literal *l = &m->shorts[k];
-		if (l->owners & ~found && has_short(l, text, length))
-			found |= l->owners;
-	}
-	return found & wanted;
+	for (size_t k = 0; k < m->n_shorts; k++)
+		if (has_news(&m->shorts[k], &hits) && has_short(&m->shorts[k], text, length))
+			add_hit(&m->shorts[k], &hits);
+	hits.owners &= wanted;
+	return hits;
 }
 
 void matcher_free(struct matcher *m)

@@ -3,9 +3,9 @@
  * holds is the union.
  *
  *     struct matcher *m = matcher_new();
- *     matcher_add(m, "lm loss", 1 << 0);
+ *     matcher_add(m, "lm loss", 1 << 0, 0);
  *     matcher_compile(m);
- *     uint64_t owners = matcher_find(m, ~(uint64_t)0, line, length);
+ *     struct matcher_hits hits = matcher_find(m, ~(uint64_t)0, line, length);
  *     matcher_free(m);
  *
  * Every four bytes of the text are hashed and looked up in a map of the rarest four bytes of each
@@ -21,13 +21,23 @@
 
 struct matcher;
 
+/* The owners of all bits of a byte's position (0, 8, 16, ...) are a group: where each of a group is unwanted
+ * or has been found, its literals cost nothing more. */
+enum { MATCHER_GROUPS = 8 };
+
 struct matcher *matcher_new(void);
 /* Lower case. One of fewer than four bytes needs a byte that is no letter, and there are few such. Borrowed:
- * it must live as long as the matcher. */
-void matcher_add(struct matcher *matcher, const char *literal, uint64_t owners);
+ * it must live as long as the matcher. notes: bits that a text with this literal gets beside its owners;
+ * literals with notes are looked for even where all of their owners have been found. */
+void matcher_add(struct matcher *matcher, const char *literal, uint64_t owners, uint64_t notes);
 void matcher_compile(struct matcher *matcher);
-/* Of the wanted owners only. */
-uint64_t matcher_find(const struct matcher *matcher, uint64_t wanted, const char *text, size_t length);
+
+struct matcher_hits {
+	uint64_t owners; /* of the wanted ones only */
+	uint64_t notes;  /* also of literals that only others own */
+};
+struct matcher_hits matcher_find(
+	const struct matcher *matcher, uint64_t wanted, const char *text, size_t length);
 void matcher_free(struct matcher *matcher);
 
 #endif

@@ -259,10 +259,12 @@ void oom_numbers_read(const char *text, struct oom_numbers *ret_numbers)
 	read_amounts(joined, &n);
 	read_processes(joined, &n);
 	read_device(joined, &n);
-	/* A terminal breaks lines anywhere, in the middle of words too. */
-	join_lines(lower, true, joined);
-	read_amounts(joined, &n);
-	read_device(joined, &n);
+	if (strchr(lower, '\n')) {
+		/* A terminal breaks lines anywhere, in the middle of words too. */
+		join_lines(lower, true, joined);
+		read_amounts(joined, &n);
+		read_device(joined, &n);
+	}
 	reckon_shortfall(&n);
 	*ret_numbers = n;
 }

@@ -27,7 +27,7 @@ struct step_index {
 	uint32_t *slots;
 	size_t n_slots; /* a power of two */
 	struct step_mark *marks;
-	size_t steps_capacity, marks_capacity, damaged_capacity, n_dropped;
+	size_t steps_capacity, marks_capacity, damaged_capacity;
 	long largest; /* number; what is above is not known yet */
 	int run;
 	int launch; /* the scan's count of launches at the last step */
@@ -82,11 +82,6 @@ void readers_release(struct log_scan *scan)
 	free(scan->memory->facts);
 	free(scan->memory->indexes);
 	free(scan->memory);
-}
-
-size_t reader_n_steps(const struct reader *reader)
-{
-	return reader->facts->n_steps - reader->index->n_dropped;
 }
 
 static size_t slot_of(const struct step_index *index, const struct log_step *steps, long step)
@@ -196,7 +191,7 @@ struct log_step *reader_step(struct reader *reader, long step, const struct log_
 	struct step_mark *mark = &index->marks[at];
 	reader->last_step = at;
 	if (mark->run < index->run || mark->dropped) {
-		index->n_dropped -= mark->dropped;
+		reader->n_dropped -= mark->dropped;
 		*mark = (struct step_mark){line->source, index->run, false};
 		empty_step(s, step, line);
 	} else {
@@ -221,24 +216,6 @@ struct log_step *reader_last_step(struct reader *reader)
 		return NULL;
 	reader->touched = true;
 	return &reader->facts->steps[reader->last_step];
-}
-
-void fill_number(struct opt_number *slot, struct opt_number value)
-{
-	if (!slot->has && value.has)
-		*slot = value;
-}
-
-void fill_value(struct opt_number *slot, double value)
-{
-	if (!slot->has)
-		*slot = (struct opt_number){true, value};
-}
-
-void fill_largest(struct opt_number *slot, double value)
-{
-	if (!slot->has || value > slot->value)
-		*slot = (struct opt_number){true, value};
 }
 
 void reader_recognise(struct reader *reader, unsigned weight)
@@ -271,7 +248,7 @@ void reader_completed(struct reader *reader, bool completed)
 
 static void drop(struct reader *reader, long at)
 {
-	reader->index->n_dropped += !reader->index->marks[at].dropped;
+	reader->n_dropped += !reader->index->marks[at].dropped;
 	reader->index->marks[at].dropped = true;
 }
 
@@ -349,7 +326,7 @@ void reader_settle(struct reader *reader)
 		if (!index->marks[i].dropped)
 			facts->steps[n++] = facts->steps[i];
 	facts->n_steps = n;
-	index->n_dropped = 0;
+	reader->n_dropped = 0;
 	reader->last_step = -1;
 	if (n && !is_ascending(facts->steps, n))
 		qsort(facts->steps, n, sizeof(*facts->steps), by_step);

@@ -9,11 +9,11 @@
  */
 #include "base/base.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "adapter/reader_bar_int.h"
-#include "adapter/reader_int.h"
+#include "adapter/line_parts_int.h"
 
 static const char *const anchors[] = {
 	"%|", "- info - __main__ -", "total optimization steps", "accelerate", NULL};
@@ -26,26 +26,37 @@ struct state {
 	long total; /* of the bar */
 	long announced;
 	char description[DESCRIPTION_MAX]; /* of the bar that is followed */
+	char last_description[DESCRIPTION_MAX];
+	bool last_is_other; /* than training */
 };
 
-/* What stands before the percentage, without digits: "Epoch 1/3" and "Epoch 2/3" are one bar. */
-static void read_description(const char *text, char *ret_description)
+/* What stands before the percentage at `end`, without digits: "Epoch 1/3" and "Epoch 2/3" are one bar. */
+static void read_description(const char *text, const char *end, char *ret_description)
 {
 	size_t used = 0;
-	const char *end = strstr(text, "%|");
 	for (; text < end && used + 1 < DESCRIPTION_MAX; text++)
 		if (*text != ' ' && (*text < '0' || *text > '9'))
 			ret_description[used++] = *text;
 	ret_description[used] = '\0';
 }
 
-static bool is_other_phase(const char *description)
+static bool names_other_phase(const char *description)
 {
 	static const char *const words[] = {"val", "eval", "test", "sanity", "sampl", "infer"};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcasestr(description, words[i]))
 			return true;
 	return false;
+}
+
+/* Mostly the bar is the one that was drawn last. */
+static bool is_other_phase(struct state *state, const char *description)
+{
+	if (strcmp(state->last_description, description) != 0) {
+		snprintf(state->last_description, sizeof(state->last_description), "%s", description);
+		state->last_is_other = names_other_phase(description);
+	}
+	return state->last_is_other;
 }
 
 static void move_base(struct state *state, const char *description, const struct progress_bar *bar)
@@ -90,33 +101,33 @@ static void take_notice(struct reader *reader, const char *text)
 static void line(struct reader *reader, const struct log_line *line)
 {
 	struct state *state = reader->state;
-	struct progress_bar bar;
-	const char *text = line->text;
+	const char *text = line->text, *percent = line_percent(line);
 	char description[DESCRIPTION_MAX];
-	struct field_set set;
-	if (!strstr(text, "%|")) {
+	if (!percent) {
 		take_notice(reader, text);
 		return;
 	}
 	/* "Epoch 0:" alone is Lightning's; its bar counts otherwise. */
-	read_description(text, description);
+	read_description(text, percent, description);
 	bool known = strcmp(state->description, description) == 0;
-	if (!known && (strcmp(description, "Epoch:") == 0 || is_other_phase(description)))
+	if (!known && (strcmp(description, "Epoch:") == 0 || is_other_phase(state, description)))
 		return;
-	if (!read_progress_bar(text, &bar))
+	const struct progress_bar *bar = line_bar(line);
+	if (!bar)
 		return;
-	bar_values(bar.postfix, &set);
-	if (!state->description[0] && set.values[FIELD_LOSS].has)
+	const struct field_set *set = line_bar_values(line);
+	if (!state->description[0] && set->values[FIELD_LOSS].has) {
 		memcpy(state->description, description, sizeof(description));
-	bool followed = strcmp(state->description, description) == 0;
-	if (set.values[FIELD_LOSS].has) {
+		known = true;
+	}
+	if (set->values[FIELD_LOSS].has) {
 		if (strcmp(description, "Steps:") == 0)
 			reader_recognise(reader, READER_CERTAIN);
 		else if (reader->evidence < UNCERTAIN_MAX)
 			reader_recognise(reader, 1);
 	}
-	if (followed || (!state->description[0] && !state->bar.begun))
-		take_bar(reader, line, description, &bar, &set);
+	if (known || (!state->description[0] && !state->bar.begun))
+		take_bar(reader, line, description, bar, set);
 }
 
 static void finish(struct reader *reader)
@@ -128,4 +139,4 @@ static void finish(struct reader *reader)
 }
 
 const struct reader_ops reader_accelerate = {
-	"accelerate", anchors, sizeof(struct state), line, finish, READER_TRAINER};
+	"accelerate", anchors, NULL, sizeof(struct state), line, finish, READER_TRAINER};

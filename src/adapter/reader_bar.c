@@ -1,10 +1,9 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_bar_int.h"
 
 /* "00:02<?, 2.1it/s, loss=2]" or "00:02, 2.1it/s, loss=2]": the values. */
@@ -25,32 +24,30 @@ static const char *values_of_bar(const char *inside)
 
 static bool open_bar_at(const char *text, const char *bracket, struct progress_bar *ret_bar)
 {
-	if (!isdigit((unsigned char)bracket[1]) || !isdigit((unsigned char)bracket[2]) || bracket[3] != ':')
+	if (!is_digit(bracket[1]) || !is_digit(bracket[2]) || bracket[3] != ':')
 		return false;
 	const char *end = bracket;
 	while (end > text && end[-1] == ' ')
 		end--;
-	if (end - text >= 2 && strncmp(end - 2, "/?", 2) == 0)
+	if (end - text >= 2 && begins_with(end - 2, "/?"))
 		end -= 2;
-	else if (end - text >= 2 && strncmp(end - 2, "it", 2) == 0)
+	else if (end - text >= 2 && begins_with(end - 2, "it"))
 		end -= 2;
 	else
 		return false;
 	const char *digits = end;
-	while (digits > text && isdigit((unsigned char)digits[-1]))
+	while (digits > text && is_digit(digits[-1]))
 		digits--;
 	double done;
 	if (digits == end || end - digits > 12 || !read_number(digits, &done))
 		return false;
-	*ret_bar = (struct progress_bar){.done = (long)done, .elapsed_s = NAN, .rate_s = NAN};
+	*ret_bar = (struct progress_bar){.done = (long)done, .elapsed_s = NAN};
 	ret_bar->postfix = values_of_bar(bracket + 1);
 	return true;
 }
 
-bool bar_read(const char *text, struct progress_bar *ret_bar)
+bool bar_read_open(const char *text, struct progress_bar *ret_bar)
 {
-	if (read_progress_bar(text, ret_bar))
-		return true;
 	for (const char *at = text; (at = strchr(at, '[')) != NULL; at++)
 		if (open_bar_at(text, at, ret_bar))
 			return true;
@@ -59,10 +56,15 @@ bool bar_read(const char *text, struct progress_bar *ret_bar)
 
 bool bar_next_value(const char **position, struct field *ret_field)
 {
-	const char *key = *position + strspn(*position, " ");
-	const char *equals = strpbrk(key, "=]");
-	if (!equals || *equals == ']')
-		return false;
+	const char *key = *position;
+	while (*key == ' ')
+		key++;
+	const char *equals = key;
+	while (*equals != '=') {
+		if (!*equals || *equals == ']')
+			return false;
+		equals++;
+	}
 	const char *end = equals + 1;
 	/* ", " and not ",": a value may hold commas of its own. */
 	while (*end && *end != ']' && !(end[0] == ',' && end[1] == ' '))
@@ -74,60 +76,104 @@ bool bar_next_value(const char **position, struct field *ret_field)
 	return true;
 }
 
-static bool has_part(const struct field *field, const char *part)
+/* Which letters a key has, in any case, as a set: most parts can be ruled out by it. */
+static uint32_t letter(char c)
 {
-	size_t length = strlen(part);
-	const char *end = field->key + field->key_length;
-	for (const char *p = field->key; p + length <= end; p++)
-		if ((*p | 0x20) == *part && strncasecmp(p, part, length) == 0)
+	return (uint32_t)1 << (c & 31);
+}
+
+struct key {
+	const struct field *field;
+	uint32_t letters;
+};
+
+static struct key key_of(const struct field *field)
+{
+	struct key key = {field, 0};
+	for (size_t i = 0; i < field->key_length; i++)
+		key.letters |= letter(field->key[i]);
+	return key;
+}
+
+static bool has_part(const struct key *key, const char *part)
+{
+	size_t length = 0;
+	for (; part[length]; length++)
+		if (!(key->letters & letter(part[length])))
+			return false;
+	const char *end = key->field->key + key->field->key_length;
+	for (const char *p = key->field->key; p + length <= end; p++) {
+		size_t i = 0;
+		while (i < length && to_lower(p[i]) == part[i])
+			i++;
+		if (i == length)
 			return true;
+	}
 	return false;
 }
 
 /* The lower the better; 0 = no loss of a training step. */
-static unsigned loss_rank(const struct field *field)
+static unsigned loss_rank(const struct key *key)
 {
 	static const char *const names[] = {"train_loss_step", "train/loss_step", "training_loss_step",
 		"loss_step", "step_loss", "train_loss", "train/loss", "training_loss", "loss/train",
 		"loss_train", "loss"};
 	for (unsigned i = 0; i < ARRAY_LEN(names); i++)
-		if (field_is(field, names[i]))
+		if (field_is(key->field, names[i]))
 			return i + 1;
-	if (!has_part(field, "train") || has_part(field, "epoch"))
+	if (!has_part(key, "train") || has_part(key, "epoch"))
 		return 0;
-	return ARRAY_LEN(names) + (has_part(field, "step") ? 1 : 2);
+	return ARRAY_LEN(names) + (has_part(key, "step") ? 1 : 2);
 }
 
-static bool is_other_phase(const struct field *field)
+static bool is_other_phase(const struct key *key)
 {
-	return has_part(field, "val") || has_part(field, "test") || has_part(field, "best");
+	return has_part(key, "val") || has_part(key, "test") || has_part(key, "best");
 }
 
 static enum field_slot slot_of(const struct field *field, unsigned *ret_rank)
 {
+	const struct key key = key_of(field);
 	enum field_slot slot = N_FIELDS;
 	*ret_rank = 1;
-	if (has_part(field, "loss"))
+	if (has_part(&key, "loss"))
 		slot = FIELD_LOSS;
-	else if (has_part(field, "grad_norm") || has_part(field, "gradient_norm") || field_is(field, "gnorm"))
+	else if (has_part(&key, "grad_norm") || has_part(&key, "gradient_norm") || field_is(field, "gnorm"))
 		slot = FIELD_GRAD_NORM;
 	else if (field_is(field, "lr") || field_is(field, "learning_rate") || field_is(field, "train/lr") ||
-		 (field->key_length > 3 && strncmp(field->key, "lr-", 3) == 0))
+		 (field->key_length > 3 && begins_with(field->key, "lr-")))
 		slot = FIELD_LR;
-	if (slot == N_FIELDS || is_other_phase(field))
+	if (slot == N_FIELDS || is_other_phase(&key))
 		return N_FIELDS;
 	if (slot == FIELD_LOSS)
-		*ret_rank = loss_rank(field);
+		*ret_rank = loss_rank(&key);
 	return *ret_rank ? slot : N_FIELDS;
 }
 
-void bar_values(const char *postfix, struct field_set *ret_set)
+/* As slot_of(), from the keys that have been met last where they have this one. */
+static enum field_slot known_slot_of(struct bar_keys *keys, const struct field *field, unsigned *ret_rank)
+{
+	size_t length = field->key_length;
+	if (length == 0 || length > sizeof(keys->items[0].text))
+		return slot_of(field, ret_rank);
+	size_t at = length + (unsigned char)field->key[0] + (unsigned char)field->key[length - 1];
+	struct bar_key *key = &keys->items[at % ARRAY_LEN(keys->items)];
+	if (key->length != length || memcmp(key->text, field->key, length) != 0) {
+		key->length = length;
+		memcpy(key->text, field->key, length);
+		key->slot = slot_of(field, &key->rank);
+	}
+	*ret_rank = key->rank;
+	return key->slot;
+}
+
+void bar_values(const char *postfix, struct bar_keys *keys, struct field_set *ret_set)
 {
 	memset(ret_set, 0, sizeof(*ret_set));
 	struct field field;
 	for (const char *p = postfix; bar_next_value(&p, &field);) {
 		unsigned rank;
-		enum field_slot slot = slot_of(&field, &rank);
+		enum field_slot slot = known_slot_of(keys, &field, &rank);
 		double value;
 		bool torn;
 		if (slot == N_FIELDS || (ret_set->rank[slot] && ret_set->rank[slot] <= rank))

@@ -11,16 +11,27 @@
 #include "adapter/reader_fields_int.h"
 #include "base/base.h"
 
-/* As read_progress_bar(), and bars without a total: "5it [00:02, 2.00it/s, loss=2.1]", "5/? [00:02<?, ...]";
- * total is then 0. */
-bool bar_read(const char *text, struct progress_bar *ret_bar);
+/* Bars without a total, which read_progress_bar() does not read: "5it [00:02, 2.00it/s, loss=2.1]",
+ * "5/? [00:02<?, ...]". total is then 0. */
+bool bar_read_open(const char *text, struct progress_bar *ret_bar);
 /* "loss=3.41, lr=0.0001]": pairs with '='. A bar that the terminal's width has cut has no bracket at its end:
  * its last value may be half of one and is not given. Returns false at the end. */
 bool bar_next_value(const char **position, struct field *ret_field);
+/* What the keys of bars mean, as found out before: a bar has the same few in every drawing. All zeros at
+ * first. */
+enum { BAR_KEYS = 16, BAR_KEY_MAX = 32 };
+struct bar_keys {
+	struct bar_key {
+		size_t length; /* 0 = none yet */
+		char text[BAR_KEY_MAX];
+		enum field_slot slot;
+		unsigned rank;
+	} items[BAR_KEYS];
+};
 /* Loss, gradient norm and learning rate of a bar under the names that people give them: "loss", "train_loss",
  * "train/loss_step", "grad_norm", "lr". Of several losses that of the step is taken; those of validation, of
  * epochs and of parts of a model are not. */
-void bar_values(const char *postfix, struct field_set *ret_set);
+void bar_values(const char *postfix, struct bar_keys *keys, struct field_set *ret_set);
 
 struct bar_progress {
 	long done;       /* count of the last drawing */

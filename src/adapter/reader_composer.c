@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 #include "adapter/reader_int.h"
 
@@ -71,7 +72,7 @@ static bool heading_count(const char **position, const char *name, long *ret_cou
 static const char *take_heading(struct state *state, const char *p)
 {
 	long epoch = 0, count, total;
-	if (strncmp(p, "[Eval batch=", 12) == 0) {
+	if (begins_with(p, "[Eval batch=")) {
 		state->in_record = false;
 		return "";
 	}
@@ -94,8 +95,8 @@ static const char *take_heading(struct state *state, const char *p)
 
 static bool is_lr(const struct field *field)
 {
-	return (field->key_length > 3 && strncmp(field->key, "lr-", 3) == 0) ||
-	       (field->key_length > 3 && strncmp(field->key + field->key_length - 3, "/lr", 3) == 0);
+	return (field->key_length > 3 && begins_with(field->key, "lr-")) ||
+	       (field->key_length > 3 && begins_with(field->key + field->key_length - 3, "/lr"));
 }
 
 /* PyTorch reserves device memory in multiples of 2 MiB (CUDACachingAllocator: kSmallBuffer, kRoundLarge), and
@@ -172,7 +173,7 @@ static void line(struct reader *reader, const struct log_line *line)
 		if (state->in_record)
 			reader_recognise(reader, 1);
 	}
-	if (strncmp(p, "composer_version:", 17) == 0)
+	if (begins_with(p, "composer_version:"))
 		reader_recognise(reader, READER_CERTAIN);
 	for (; (p = strstr(p, "Train ")) != NULL; p += 6) {
 		if (p > line->text && p[-1] != ' ' && p[-1] != '\t')
@@ -185,4 +186,4 @@ static void line(struct reader *reader, const struct log_line *line)
 }
 
 const struct reader_ops reader_composer = {
-	"composer", anchors, sizeof(struct state), line, NULL, READER_TRAINER};
+	"composer", anchors, NULL, sizeof(struct state), line, NULL, READER_TRAINER};

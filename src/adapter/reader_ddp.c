@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/key_value_int.h"
 #include "adapter/reader_fields_int.h"
 
@@ -16,6 +17,7 @@ struct loop {
 	double first_tokens, last_tokens; /* as printed: an update's, or all so far */
 	long n_tokens;
 	bool tokens_rise, tokens_vary;
+	struct line_form form;
 };
 
 static double rounded(double value)
@@ -106,9 +108,9 @@ static bool read_step(struct reader *reader, const struct log_line *line)
 	struct key_value_line kv;
 	long step;
 	/* MLPerf's events are JSON, too, and their steps are samples (reader_mllog.c). */
-	if (strstr(line->text, ":::MLLOG"))
+	if (reader->noticed && strstr(line->text, ":::MLLOG"))
 		return false;
-	key_value_read(line->text, &kv);
+	key_value_read(line->text, &l->form, &kv);
 	if (!(kv.known & 1u << KEY_STEP)) {
 		drop_torn(reader, &kv);
 		return false;
@@ -137,7 +139,7 @@ static bool says_done(const char *text)
 	size_t n = strlen(text);
 	while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '.' || text[n - 1] == '!'))
 		n--;
-	if (n > 3 && strncmp(text + n, "...", 3) == 0)
+	if (n > 3 && begins_with(text + n, "..."))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (n == strlen(words[i]) && strncasecmp(text, words[i], n) == 0)
@@ -166,6 +168,8 @@ static void ddp_line(struct reader *reader, const struct log_line *line)
 		/* What was done before was something else. */
 		l->done_seen = false;
 		reader->facts->completed.has = false;
+	} else if (!reader->noticed) {
+		return;
 	} else if (says_done(line->text)) {
 		l->done_seen = true;
 		reader_completed(reader, true);
@@ -212,9 +216,12 @@ static void ddp_finish(struct reader *reader)
 			facts->step_base = (struct opt_number){true, 0.0};
 }
 
+#define NOTICES                                                                                              \
+	"done", "finished", "training complete", "torch._dynamo", "torch/_dynamo", "torch._inductor",        \
+		"torch/_inductor", "distributeddataparallel"
 static const char *const anchors[] = {"loss=", "loss:", "loss ",
-	"loss\":", "loss':", "step=", "grad_norm=", "tokens=", " dt=", "done", "finished",
-	"training complete", "torch._dynamo", "torch/_dynamo", "torch._inductor", "torch/_inductor",
-	"distributeddataparallel", NULL};
+	"loss\":", "loss':", "step=", "grad_norm=", "tokens=", " dt=", NOTICES, NULL};
+static const char *const notices[] = {NOTICES, ":::mllog", NULL};
 
-const struct reader_ops reader_ddp = {"ddp", anchors, sizeof(struct loop), ddp_line, ddp_finish, READER_LOOP};
+const struct reader_ops reader_ddp = {
+	"ddp", anchors, notices, sizeof(struct loop), ddp_line, ddp_finish, READER_LOOP};

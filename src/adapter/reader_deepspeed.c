@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 
 struct deepspeed {
@@ -43,10 +44,10 @@ static bool read_engine_line(struct reader *reader, const struct log_line *line)
 	if (!p || (p > line->text && isalnum((unsigned char)p[-1])) || (p > line->text && p[-1] == '_'))
 		return false;
 	p = take_step(p + 5, &step);
-	if (!p || strncmp(p, ", skipped=", 10) != 0)
+	if (!p || !begins_with(p, ", skipped="))
 		return false;
 	size_t length = read_number(p + 10, &skipped);
-	if (!length || strncmp(p + 10 + length, ", lr=[", 6) != 0 || line->torn)
+	if (!length || !begins_with(p + 10 + length, ", lr=[") || line->torn)
 		return step > 0 ? (reader_damaged(reader, step), true) : true;
 	p += 10 + length + 6;
 	if (step == 0)
@@ -196,5 +197,5 @@ static const char *const anchors[] = {", skipped=", "samplespersec=", "iter time
 	"overflow detected. skipping step", "grad overflow on iteration", ":log_dist]",
 	"deepspeed.initialize", NULL};
 
-const struct reader_ops reader_deepspeed = {
-	"deepspeed", anchors, sizeof(struct deepspeed), deepspeed_line, deepspeed_finish, READER_ENGINE};
+const struct reader_ops reader_deepspeed = {"deepspeed", anchors, NULL, sizeof(struct deepspeed),
+	deepspeed_line, deepspeed_finish, READER_ENGINE};

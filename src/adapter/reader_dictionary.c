@@ -1,29 +1,23 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_dictionary_int.h"
 
 enum { NESTING_MAX = 64 };
 
-static const char *skip_space(const char *p)
-{
-	while (*p == ' ' || *p == '\t')
-		p++;
-	return p;
-}
-
 bool item_is(const struct dictionary_item *item, const char *key)
 {
-	return strncmp(item->key, key, item->key_length) == 0 && key[item->key_length] == '\0';
+	return *item->key == *key && strncmp(item->key, key, item->key_length) == 0 &&
+	       key[item->key_length] == '\0';
 }
 
 const char *dictionary_begin(const char *text)
 {
 	for (const char *p = text; (p = strchr(p, '{')) != NULL; p++) {
-		const char *quote = skip_space(p + 1);
+		const char *quote = skip_blanks(p + 1);
 		if (*quote == '\'' || *quote == '"')
 			return p;
 	}
@@ -81,7 +75,7 @@ static const char *end_of_nested(const char *p)
 /* 2.1e-05, True, None, null, tensor(0.5, device='cuda:0'), np.float64(0.5). */
 static const char *end_of_word(const char *p)
 {
-	while (isalnum((unsigned char)*p) || *p == '.' || *p == '-' || *p == '_' || *p == '+')
+	while (is_word(*p) || *p == '.' || *p == '-' || *p == '+')
 		p++;
 	return *p == '(' ? end_of_nested(p) : p;
 }
@@ -123,7 +117,7 @@ enum dictionary_result dictionary_next(const char **position, struct dictionary_
 	}
 	if (*p != '{' && *p != ',')
 		return DICTIONARY_BROKEN;
-	p = skip_space(p + 1);
+	p = skip_blanks(p + 1);
 	if (*p == '}') {
 		*position = p + 1;
 		return DICTIONARY_END;
@@ -133,12 +127,12 @@ enum dictionary_result dictionary_next(const char **position, struct dictionary_
 		return DICTIONARY_BROKEN;
 	ret_item->key = p + 1;
 	ret_item->key_length = (size_t)(end - ret_item->key);
-	p = skip_space(end + 1);
+	p = skip_blanks(end + 1);
 	if (*p != ':')
 		return DICTIONARY_BROKEN;
-	p = take_value(skip_space(p + 1), ret_item);
+	p = take_value(skip_blanks(p + 1), ret_item);
 	if (!p)
 		return DICTIONARY_BROKEN;
-	*position = skip_space(p);
+	*position = skip_blanks(p);
 	return **position == ',' || **position == '}' ? DICTIONARY_ITEM : DICTIONARY_BROKEN;
 }

@@ -15,4 +15,4 @@ static void elastic_line(struct reader *reader, const struct log_line *line)
 
 static const char *const anchors[] = {"will restart worker group", NULL};
 
-const struct reader_ops reader_elastic = {"elastic", anchors, 0, elastic_line, NULL, READER_AUXILIARY};
+const struct reader_ops reader_elastic = {"elastic", anchors, NULL, 0, elastic_line, NULL, READER_AUXILIARY};

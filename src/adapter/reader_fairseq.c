@@ -127,4 +127,4 @@ static void line(struct reader *reader, const struct log_line *line)
 }
 
 const struct reader_ops reader_fairseq = {
-	"fairseq", anchors, sizeof(struct state), line, NULL, READER_TRAINER};
+	"fairseq", anchors, NULL, sizeof(struct state), line, NULL, READER_TRAINER};

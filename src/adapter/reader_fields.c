@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 
 bool field_is(const struct field *field, const char *key)
@@ -13,42 +14,70 @@ bool field_is(const struct field *field, const char *key)
 	return strncmp(field->key, key, field->key_length) == 0 && key[field->key_length] == '\0';
 }
 
-static const char *skip_blanks(const char *p)
+static bool is_separator(const char *p, const struct field_syntax *syntax)
 {
-	while (*p == ' ' || *p == '\t')
-		p++;
-	return p;
+	return *p == *syntax->separator && begins_with(p, syntax->separator);
 }
 
+/* The first separator of the text, or where the text ends. */
 static const char *find_separator(const char *text, const struct field_syntax *syntax)
 {
-	const char *separator = syntax->separator;
-	return separator[1] ? strstr(text, separator) : strchr(text, *separator);
+	if (!syntax->separator[1])
+		return strchrnul(text, *syntax->separator);
+	while (*text && !is_separator(text, syntax))
+		text++;
+	return text;
+}
+
+/* The assigning character of the next pair; a piece without it is no pair, and the key begins behind that.
+ * NULL = no more pairs. */
+static const char *find_assign(const char **key, const struct field_syntax *syntax)
+{
+	const char *p = *key;
+	while (*p != syntax->assign) {
+		if (!*p)
+			return NULL;
+		if (is_separator(p, syntax))
+			p = *key = skip_blanks(p + strlen(syntax->separator));
+		else
+			p++;
+	}
+	return p;
 }
 
 bool field_next(const char **position, const struct field_syntax *syntax, struct field *ret_field)
 {
-	size_t separator_length = strlen(syntax->separator);
 	const char *key = skip_blanks(*position);
-	const char *assign = strchr(key, syntax->assign);
+	const char *assign = find_assign(&key, syntax);
 	if (!assign)
 		return false;
-	/* A piece without the assigning character is no pair: the key begins behind it. */
-	for (const char *p; (p = find_separator(key, syntax)) != NULL && p < assign;)
-		key = skip_blanks(p + separator_length);
 	const char *key_end = assign;
 	while (key_end > key && key_end[-1] == ' ')
 		key_end--;
 	*ret_field = (struct field){key, skip_blanks(assign + 1), (size_t)(key_end - key)};
 	const char *end = find_separator(ret_field->value, syntax);
-	*position = end ? end + separator_length : ret_field->value + strlen(ret_field->value);
+	*position = *end ? end + strlen(syntax->separator) : end;
 	return true;
 }
 
 /* What can stand directly behind a number: its unit is never glued to it but for these. */
 static bool can_follow_number(const char *p, enum field_form form)
 {
-	if (*p == '\0' || strchr(" \t,|)(%]};/'\"", *p))
+	static const bool ends[256] = {['\0'] = true,
+		[' '] = true,
+		['\t'] = true,
+		[','] = true,
+		['|'] = true,
+		[')'] = true,
+		['('] = true,
+		['%'] = true,
+		[']'] = true,
+		['}'] = true,
+		[';'] = true,
+		['/'] = true,
+		['\''] = true,
+		['"'] = true};
+	if (ends[(unsigned char)*p])
 		return true;
 	return form == FORM_NUMBER && *p == 's' && (p[1] == '\0' || p[1] == ' ' || p[1] == ',');
 }
@@ -177,7 +206,7 @@ long step_sum(long a, long b, long c)
 
 bool number_to_step(double number, long *ret_step)
 {
-	if (!(number >= 0.0 && number <= step_max) || number != floor(number))
+	if (!(number >= 0.0 && number <= step_max) || number != (double)(long)number)
 		return false;
 	*ret_step = (long)number;
 	return true;

@@ -40,4 +40,4 @@ static void neox_finish(struct reader *reader)
 static const char *const anchors[] = {"samples/sec:", "memory (mb)", NULL};
 
 const struct reader_ops reader_gpt_neox = {
-	"gpt-neox", anchors, sizeof(struct gpt_neox), neox_line, neox_finish, READER_DIALECT};
+	"gpt-neox", anchors, NULL, sizeof(struct gpt_neox), neox_line, neox_finish, READER_DIALECT};

@@ -1,10 +1,10 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "adapter/reader_bar_int.h"
+#include "adapter/ascii_int.h"
+#include "adapter/line_parts_int.h"
 #include "adapter/reader_dictionary_int.h"
 #include "adapter/reader_hf_int.h"
 
@@ -63,22 +63,36 @@ static bool is_dialect_key(const struct hf_dialect *dialect, const struct dictio
 
 /* ---- bars ---- */
 
-/* A bar of the Trainer has no description and counts iterations; those of downloads, of datasets and of other
- * loops have one or count something else. */
-static bool read_training_bar(const char *text, struct progress_bar *ret_bar)
+/* The unit of the bar at p: of iterations, not of examples or bytes. */
+static bool counts_iterations(const char *p)
 {
-	const char *p = text + strspn(text, " ");
-	if (!isdigit((unsigned char)*p))
-		return false;
-	p += strspn(p, "0123456789");
-	if (strncmp(p, "%|", 2) != 0 || !read_progress_bar(p, ret_bar))
-		return false;
 	const char *rate = strchr(p, '[');
 	const char *end = rate ? strchr(rate, ']') : NULL;
 	const char *unit = rate ? strstr(rate, "it/s") : NULL;
 	if (!unit && rate)
 		unit = strstr(rate, "s/it");
-	return unit && (!end || unit < end) && *ret_bar->postfix == '\0';
+	return unit && (!end || unit < end);
+}
+
+/* A bar of the Trainer has no description and counts iterations; those of downloads, of datasets and of other
+ * loops have one or count something else. */
+static bool read_training_bar(const struct log_line *line, const char *text, struct progress_bar *ret_bar)
+{
+	const char *digits = text;
+	while (*digits == ' ')
+		digits++;
+	const char *p = skip_digits(digits);
+	if (p == digits || !begins_with(p, "%|"))
+		return false;
+	if (text == line->text) {
+		const struct progress_bar *bar = line_bar(line);
+		if (!bar)
+			return false;
+		*ret_bar = *bar;
+	} else if (!read_progress_bar(p, ret_bar)) {
+		return false;
+	}
+	return *ret_bar->postfix == '\0' && counts_iterations(p);
 }
 
 /* ---- lines ---- */
@@ -103,7 +117,7 @@ struct hf_dictionary {
 	bool foreign, own_key;
 };
 
-/* Behind the dictionary at p; NULL = it is broken. */
+/* Behind the dictionary at p; NULL = it is broken. dialect: NULL where its keys say nothing new. */
 static const char *read_dictionary(
 	const struct hf_dialect *dialect, const char *p, struct hf_dictionary *ret_dictionary)
 {
@@ -115,7 +129,7 @@ static const char *read_dictionary(
 		field_read(&field, record_rules, ARRAY_LEN(record_rules), &ret_dictionary->set);
 		/* fairseq prints "loss" and "epoch" too. */
 		ret_dictionary->foreign |= item_is(&item, "num_updates");
-		ret_dictionary->own_key |= is_dialect_key(dialect, &item);
+		ret_dictionary->own_key |= dialect && is_dialect_key(dialect, &item);
 	}
 	return result == DICTIONARY_END && !ret_dictionary->set.torn ? p : NULL;
 }
@@ -123,17 +137,17 @@ static const char *read_dictionary(
 static bool begins_with_loss(const char *p)
 {
 	p += 1 + strspn(p + 1, " ");
-	return strncmp(p + 1, "loss", 4) == 0 && p[5] == *p;
+	return begins_with(p + 1, "loss") && p[5] == *p;
 }
 
 /* What stands before a dictionary: nothing, a bar that was not cleared, or a logger's prefix. */
-static bool is_logger_prefix(const char *text, const char *end)
+static bool is_logger_prefix(const struct log_line *line, const char *text, const char *end)
 {
 	struct progress_bar bar;
 	const char *p = text + strspn(text, " ");
 	if (p >= end)
 		return false;
-	return !(read_training_bar(text, &bar) && text + strcspn(text, "{") >= end);
+	return !(read_training_bar(line, text, &bar) && text + strcspn(text, "{") >= end);
 }
 
 static void take_dictionary(struct reader *reader, const struct log_line *line,
@@ -154,41 +168,43 @@ static void take_dictionary(struct reader *reader, const struct log_line *line,
 }
 
 /* The bar that stands last before `end`; an earlier one was drawn over. */
-static bool read_bar_before(const char *text, const char *end, struct progress_bar *ret_bar)
+static bool read_bar_before(
+	const struct log_line *line, const char *text, const char *end, struct progress_bar *ret_bar)
 {
 	const char *last = NULL;
-	for (const char *p = text; (p = strstr(p, "%|")) != NULL && p < end; p++)
+	for (const char *p = text; (p = memmem(p, (size_t)(end - p), "%|", 2)) != NULL; p++)
 		last = p;
 	if (!last)
 		return false;
-	while (last > text && isdigit((unsigned char)last[-1]))
+	while (last > text && is_digit(last[-1]))
 		last--;
 	/* "Map: 100%|" is not of training. */
 	const char *before = last;
 	while (before > text && before[-1] == ' ')
 		before--;
-	return (before == text || before[-1] == ']') && read_training_bar(last, ret_bar);
+	return (before == text || before[-1] == ']') && read_training_bar(line, last, ret_bar);
 }
 
 static void take_dictionaries(
 	struct reader *reader, const struct hf_dialect *dialect, const struct log_line *line, const char *p)
 {
+	const struct hf_state *state = reader->state;
 	struct progress_bar bar;
 	const char *begin = line->text;
 	for (; p; p = dictionary_begin(begin)) {
-		if (p > begin && read_bar_before(begin, p, &bar))
+		if (p > begin && read_bar_before(line, begin, p, &bar))
 			hf_take_bar(reader, line, &bar);
 		struct hf_dictionary dictionary;
-		const char *end = read_dictionary(dialect, p, &dictionary);
+		const char *end = read_dictionary(state->confirmed ? NULL : dialect, p, &dictionary);
 		if (!end) {
 			if (begins_with_loss(p))
 				hf_drop_record(reader, line);
 			return;
 		}
-		take_dictionary(reader, line, &dictionary, is_logger_prefix(begin, p));
+		take_dictionary(reader, line, &dictionary, is_logger_prefix(line, begin, p));
 		begin = end;
 	}
-	if (read_training_bar(begin, &bar))
+	if (read_training_bar(line, begin, &bar))
 		hf_take_bar(reader, line, &bar);
 }
 
@@ -276,6 +292,8 @@ static void look_for_words(struct reader *reader, const struct hf_dialect *diale
 	struct hf_state *state = reader->state;
 	if (!dialect->keys && !dialect->words)
 		state->confirmed = true;
+	if (!reader->noticed)
+		return;
 	for (const char *const *word = dialect->words; word && *word && !state->confirmed; word++)
 		if (strstr(text, *word))
 			confirm(reader);
@@ -288,12 +306,12 @@ void hf_line(struct reader *reader, const struct hf_dialect *dialect, const stru
 		return;
 	if (!state->confirmed)
 		look_for_words(reader, dialect, line->text);
-	const char *dictionary = dictionary_begin(line->text);
-	bool has_bar = dictionary != line->text && strstr(line->text, "%|");
+	const char *dictionary = line_dictionary(line);
+	bool has_bar = dictionary != line->text && line_percent(line);
 	struct progress_bar bar;
-	if (!dictionary && has_bar && read_training_bar(line->text, &bar))
+	if (!dictionary && has_bar && read_training_bar(line, line->text, &bar))
 		hf_take_bar(reader, line, &bar);
-	else if (dictionary != line->text && !has_bar)
+	else if (dictionary != line->text && !has_bar && reader->noticed)
 		take_notice(reader, line->text); /* "TrainOutput(global_step=3, metrics={...})" is both */
 	if (dictionary)
 		take_dictionaries(reader, dialect, line, dictionary);

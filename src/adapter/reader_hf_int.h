@@ -67,6 +67,13 @@ void hf_drop_record(struct reader *reader, const struct log_line *line);
 
 /* ---- for the readers ---- */
 
+/* Of lines that are neither records nor bars: anchors of every reader, */
+#define HF_NOTICES                                                                                           \
+	"total optimization steps", "continuing training from", "trainoutput(", "***** train metrics",       \
+		"***** running training", "training completed. do not forget", "logging_steps"
+/* and what else is looked for in a line. */
+#define HF_FURTHER_NOTICES "[info|trainer.py:", "  train_runtime "
+
 void hf_line(struct reader *reader, const struct hf_dialect *dialect, const struct log_line *line);
 void hf_finish(struct reader *reader);
 

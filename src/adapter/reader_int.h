@@ -20,6 +20,7 @@ struct log_line {
 	bool cut;        /* longer than LOG_LINE_MAX */
 	bool torn;       /* another rank's prefix stands in the middle: it wrote into this line */
 	bool unended;    /* the log stops in it, without \n */
+	struct line_parts *parts; /* that several readers want: line_parts_int.h */
 };
 
 struct reader;
@@ -30,6 +31,10 @@ struct reader_ops {
 	 * to be rare in other text: they are looked for in one pass over the log together with all others, in
 	 * any case. */
 	const char *const *anchors;
+	/* reader->noticed says whether the line has one of these, so that a step's line need not be searched
+	 * for the words of all others. They offer no line: those that should are anchors as well. NULL =
+	 * none. */
+	const char *const *notices;
 	size_t state_size; /* of the reader's own state, zeroed */
 	void (*line)(struct reader *reader, const struct log_line *line);
 	void (*finish)(struct reader *reader); /* may be NULL */
@@ -59,7 +64,9 @@ struct reader {
 	struct log_scan *scan;
 	struct step_index *index; /* of reader.c */
 	long last_step;           /* position of the step that reader_step() gave last; -1 = none */
+	size_t n_dropped;         /* of facts->steps: they turned out to be damaged */
 	bool touched;             /* the line at hand added to it */
+	bool noticed;             /* the line at hand has one of ops->notices */
 };
 
 extern const struct reader_ops *const readers[]; /* NULL at the end; readers.c */
@@ -83,10 +90,24 @@ struct log_step *reader_last_step(struct reader *reader);
 /* The step with this number, as it has been read; NULL = none. */
 struct log_step *reader_find_step(struct reader *reader, long step);
 /* Sets what is absent, where there is a value. */
-void fill_number(struct opt_number *slot, struct opt_number value);
-void fill_value(struct opt_number *slot, double value);
+static inline void fill_number(struct opt_number *slot, struct opt_number value)
+{
+	if (!slot->has && value.has)
+		*slot = value;
+}
+
+static inline void fill_value(struct opt_number *slot, double value)
+{
+	if (!slot->has)
+		*slot = (struct opt_number){true, value};
+}
+
 /* The larger one. */
-void fill_largest(struct opt_number *slot, double value);
+static inline void fill_largest(struct opt_number *slot, double value)
+{
+	if (!slot->has || value > slot->value)
+		*slot = (struct opt_number){true, value};
+}
 
 /* The line is of this framework. Weight 1: typical; READER_CERTAIN: no other framework writes it. */
 void reader_recognise(struct reader *reader, unsigned weight);
@@ -109,6 +130,8 @@ size_t read_number(const char *text, double *ret_value);
 size_t read_number_scaled(const char *text, int power_of_ten, double *ret_value);
 /* A number with a K, M, G, B or T (powers of 1000) directly behind it. */
 size_t read_scaled(const char *text, double *ret_value);
+/* Such a letter directly behind a value that has been read: multiplies it. Returns how many bytes it took. */
+size_t read_scale(const char *text, double *value);
 /* An amount of memory with its unit ("41.37GB", "79.10GiB", "23552.0 MiB", "0 bytes", "21.95G"): bytes. KB,
  * MB, GB and K, M, G count 1024 when binary, else 1000; KiB, MiB, GiB always 1024. 0 = none. */
 size_t read_memory(const char *text, bool binary, double *ret_bytes);
@@ -122,11 +145,11 @@ struct opt_number number_of(const char *line, const char *key);
 struct opt_number scaled_number_of(const char *line, const char *key, int power_of_ten);
 /* A value of a Python or JSON dictionary printed in the line: 'loss': 2.1 or "loss": 2.1 or "loss": "2.1". */
 struct opt_number dictionary_number(const char *line, const char *key);
-/* A tqdm bar in the line: done/total and seconds per iteration (from s/it or it/s). */
+/* A tqdm bar in the line: done/total. */
 struct progress_bar {
 	long done, total;
-	double elapsed_s, rate_s; /* NAN = "?" */
-	const char *postfix;      /* behind the rate and its comma, with the closing bracket; "" = none */
+	double elapsed_s;
+	const char *postfix; /* behind the rate and its comma, with the closing bracket; "" = none */
 };
 bool read_progress_bar(const char *line, struct progress_bar *ret_bar);
 

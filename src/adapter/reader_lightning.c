@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter/reader_bar_int.h"
-#include "adapter/reader_int.h"
+#include "adapter/ascii_int.h"
+#include "adapter/line_parts_int.h"
 
-static const char *const anchors[] = {"%|", "/? [", "it [0", "`trainer.fit` stopped",
-	"gpu available:", "local_rank: 0 - cuda_visible_devices", "pytorch_lightning", "lightning/pytorch",
-	"lightning.pytorch", "batch size finder", "trying batch size",
-	"restored all states from the checkpoint", NULL};
+#define NOTICES                                                                                              \
+	"`trainer.fit` stopped", "gpu available:", "local_rank: 0 - cuda_visible_devices",                   \
+		"pytorch_lightning", "lightning/pytorch", "lightning.pytorch", "batch size finder",          \
+		"trying batch size", "restored all states from the checkpoint"
+static const char *const anchors[] = {"%|", "/? [", "it [0", NOTICES, NULL};
+static const char *const notices[] = {NOTICES, "alidati", NULL};
 
 enum { UNCERTAIN_MAX = READER_CERTAIN - 1, EPOCH_MAX = 1000000 };
 
@@ -39,7 +41,7 @@ struct state {
 static bool read_epoch(const char *text, long *ret_epoch)
 {
 	text += strspn(text, " ");
-	if (strncmp(text, "Epoch ", 6) != 0 || !isdigit((unsigned char)text[6]))
+	if (!begins_with(text, "Epoch ") || !isdigit((unsigned char)text[6]))
 		return false;
 	char *end;
 	*ret_epoch = strtol(text + 6, &end, 10);
@@ -98,12 +100,10 @@ static void store(struct reader *reader, const struct log_line *line, long step,
 	state->last = *set;
 }
 
-static void take_bar(
-	struct reader *reader, const struct log_line *line, long epoch, const struct progress_bar *bar)
+static void take_bar(struct reader *reader, const struct log_line *line, long epoch,
+	const struct progress_bar *bar, const struct field_set *set)
 {
 	struct state *state = reader->state;
-	struct field_set set;
-	bar_values(bar->postfix, &set);
 	bool new_epoch = !state->begun || epoch != state->epoch;
 	if (new_epoch)
 		begin_epoch(state, epoch, bar);
@@ -112,16 +112,17 @@ static void take_bar(
 	enum bar_change change = bar_advance(&state->bar, bar->done, bar->postfix);
 	if (change == BAR_BACK && !new_epoch)
 		state->base = step_sum(0, epoch, bar->total);
-	if (strncmp(bar->postfix, "loss=", 5) == 0 && is_validation(state, change, moved_by, &set))
+	if (begins_with(bar->postfix, "loss=") && is_validation(state, change, moved_by, set))
 		return;
-	if (change != BAR_SAME && bar->done > 0 && set.values[FIELD_LOSS].has)
-		store(reader, line, step_sum(state->base, 1, bar->done - state->of_validation), &set);
+	if (change != BAR_SAME && bar->done > 0 && set->values[FIELD_LOSS].has)
+		store(reader, line, step_sum(state->base, 1, bar->done - state->of_validation), set);
 }
 
-static void take_notice(struct reader *reader, const char *text)
+static void take_notice(struct reader *reader, const struct log_line *line)
 {
 	struct state *state = reader->state;
-	if (strstr(text, "%|")) {
+	const char *text = line->text;
+	if (line_percent(line)) {
 		state->validating |= strstr(text, "alidati") != NULL;
 		return;
 	}
@@ -144,16 +145,29 @@ static void take_notice(struct reader *reader, const char *text)
 static void line(struct reader *reader, const struct log_line *line)
 {
 	long epoch;
-	struct progress_bar bar;
-	if (!read_epoch(line->text, &epoch) || !bar_read(line->text, &bar)) {
-		take_notice(reader, line->text);
+	struct progress_bar open_bar;
+	struct field_set open_values;
+	const struct progress_bar *bar = NULL;
+	const struct field_set *set = NULL;
+	if (read_epoch(line->text, &epoch)) {
+		if ((bar = line_bar(line)) != NULL) {
+			set = line_bar_values(line);
+		} else if (bar_read_open(line->text, &open_bar)) {
+			line_values_of_bar(line, &open_bar, &open_values);
+			bar = &open_bar;
+			set = &open_values;
+		}
+	}
+	if (!bar) {
+		if (reader->noticed)
+			take_notice(reader, line);
 		return;
 	}
-	if (strstr(bar.postfix, "v_num="))
+	if (strstr(bar->postfix, "v_num="))
 		reader_recognise(reader, READER_CERTAIN);
 	else if (reader->evidence < UNCERTAIN_MAX)
 		reader_recognise(reader, 1);
-	take_bar(reader, line, epoch, &bar);
+	take_bar(reader, line, epoch, bar, set);
 }
 
 /* The bar's last drawing moved on before its values came. */
@@ -166,4 +180,4 @@ static void finish(struct reader *reader)
 }
 
 const struct reader_ops reader_lightning = {
-	"lightning", anchors, sizeof(struct state), line, finish, READER_TRAINER};
+	"lightning", anchors, notices, sizeof(struct state), line, finish, READER_TRAINER};

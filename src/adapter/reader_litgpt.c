@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 #include "adapter/reader_int.h"
 
@@ -65,7 +66,7 @@ static bool read_record(const char *text, struct record *ret_record)
 	time += strlen("iter time: ");
 	length = read_number_scaled(time, -3, &ret_record->time_s);
 	time += length;
-	ret_record->torn |= !length || strncmp(time + strspn(time, " "), "ms", 2) != 0;
+	ret_record->torn |= !length || !begins_with(time + strspn(time, " "), "ms");
 	return true;
 }
 
@@ -120,4 +121,5 @@ static void line(struct reader *reader, const struct log_line *line)
 		fill_value(&step->step_time_s, record.time_s);
 }
 
-const struct reader_ops reader_litgpt = {"litgpt", anchors, sizeof(struct state), line, NULL, READER_TRAINER};
+const struct reader_ops reader_litgpt = {
+	"litgpt", anchors, NULL, sizeof(struct state), line, NULL, READER_TRAINER};

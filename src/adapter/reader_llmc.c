@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 
 struct llmc {
@@ -34,7 +35,7 @@ static struct opt_number number_before(const char *text, const char *unit, int p
 static const char *take_head(const char *text, long *ret_step)
 {
 	double number, total;
-	if (strncmp(text, "step ", 5) != 0)
+	if (!begins_with(text, "step "))
 		return NULL;
 	size_t length = read_number(text + 5, &number);
 	if (!length || !number_to_step(number, ret_step))
@@ -90,8 +91,8 @@ static bool read_table(struct reader *reader, const char *text)
 {
 	struct llmc *l = reader->state;
 	static const char length[] = "| sequence length T", batch[] = "| total batch size";
-	bool is_length = strncmp(text, length, sizeof(length) - 1) == 0;
-	if (!is_length && strncmp(text, batch, sizeof(batch) - 1) != 0)
+	bool is_length = begins_with(text, length);
+	if (!is_length && !begins_with(text, batch))
 		return false;
 	const char *p = strchr(text + 1, '|');
 	double value;
@@ -114,19 +115,19 @@ static void llmc_line(struct reader *reader, const struct log_line *line)
 		reader_recognise(reader, READER_CERTAIN);
 	} else if (read_table(reader, line->text)) {
 		reader_recognise(reader, 1);
-	} else if (strncmp(line->text, "skipping update due to ", 23) == 0) {
+	} else if (begins_with(line->text, "skipping update due to ")) {
 		l->skip_next = true;
-	} else if (strncmp(line->text, peak, sizeof(peak) - 1) == 0) {
+	} else if (begins_with(line->text, peak)) {
 		/* torch.cuda.max_memory_allocated() // 1024 // 1024 */
 		if (read_memory(line->text + sizeof(peak) - 1, true, &bytes))
 			reader_peak_memory(reader, bytes, "allocated");
-	} else if (strncmp(line->text, "final ", 6) == 0 && strstr(line->text, " iters avg: ")) {
+	} else if (begins_with(line->text, "final ") && strstr(line->text, " iters avg: ")) {
 		reader_completed(reader, true);
-	} else if (strncmp(line->text, "total average iteration time:", 29) == 0) {
+	} else if (begins_with(line->text, "total average iteration time:")) {
 		reader_completed(reader, true);
-	} else if (strncmp(line->text, "allocat", 7) == 0 && strstr(line->text, " MiB for ")) {
+	} else if (begins_with(line->text, "allocat") && strstr(line->text, " MiB for ")) {
 		reader_recognise(reader, 1);
-	} else if (strstr(line->text, "[CUDA ERROR] at file ")) {
+	} else if (reader->noticed && strstr(line->text, "[CUDA ERROR] at file ")) {
 		reader_recognise(reader, 1);
 	}
 }
@@ -136,5 +137,7 @@ static const char *const anchors[] = {"loss ", "| sequence length t", "| total b
 	"peak memory consumption:", " iters avg: ", "total average iteration time:", " mib for ",
 	"[cuda error] at file ", NULL};
 
+static const char *const notices[] = {"[cuda error] at file ", NULL};
+
 const struct reader_ops reader_llmc = {
-	"llm.c", anchors, sizeof(struct llmc), llmc_line, NULL, READER_TRAINER};
+	"llm.c", anchors, notices, sizeof(struct llmc), llmc_line, NULL, READER_TRAINER};

@@ -60,4 +60,4 @@ static void line(struct reader *reader, const struct log_line *line)
 		reader_recognise(reader, READER_CERTAIN);
 }
 
-const struct reader_ops reader_maxtext = {"maxtext", anchors, 0, line, NULL, READER_TRAINER};
+const struct reader_ops reader_maxtext = {"maxtext", anchors, NULL, 0, line, NULL, READER_TRAINER};

@@ -174,4 +174,4 @@ static const char *const anchors[] = {"elapsed time per iteration", "memory (mb)
 	"exiting program after", NULL};
 
 const struct reader_ops reader_megatron = {
-	"megatron", anchors, sizeof(struct megatron), megatron_line, megatron_finish, READER_TRAINER};
+	"megatron", anchors, NULL, sizeof(struct megatron), megatron_line, megatron_finish, READER_TRAINER};

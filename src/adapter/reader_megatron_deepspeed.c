@@ -61,5 +61,5 @@ static void mds_finish(struct reader *reader)
 static const char *const anchors[] = {
 	"elapsed time per iteration", "elapsed_time_per_iteration", "memory (mb)", NULL};
 
-const struct reader_ops reader_megatron_deepspeed = {"megatron-deepspeed", anchors,
+const struct reader_ops reader_megatron_deepspeed = {"megatron-deepspeed", anchors, NULL,
 	sizeof(struct megatron_deepspeed), mds_line, mds_finish, READER_DIALECT};

@@ -25,4 +25,4 @@ static void memory_summary_line(struct reader *reader, const struct log_line *li
 static const char *const anchors[] = {"| gpu reserved memory ", NULL};
 
 const struct reader_ops reader_memory_summary = {
-	"pytorch-memory-summary", anchors, 0, memory_summary_line, NULL, READER_AUXILIARY};
+	"pytorch-memory-summary", anchors, NULL, 0, memory_summary_line, NULL, READER_AUXILIARY};

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_dictionary_int.h"
 #include "adapter/reader_fields_int.h"
 #include "adapter/reader_int.h"
@@ -45,7 +46,7 @@ static void read_nested(const char *p, struct mllog_event *event)
 		struct field field = {item.key, item.value, item.key_length};
 		field_read(&field, rules, ARRAY_LEN(rules), &event->set);
 		if (item_is(&item, "status"))
-			event->succeeded = item.value_length == 7 && strncmp(item.value, "success", 7) == 0;
+			event->succeeded = item.value_length == 7 && begins_with(item.value, "success");
 	}
 }
 
@@ -113,4 +114,5 @@ static void line(struct reader *reader, const struct log_line *line)
 }
 
 /* A trainer below it knows more. */
-const struct reader_ops reader_mllog = {"mllog", anchors, sizeof(struct state), line, NULL, READER_ENGINE};
+const struct reader_ops reader_mllog = {
+	"mllog", anchors, NULL, sizeof(struct state), line, NULL, READER_ENGINE};

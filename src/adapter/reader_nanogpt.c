@@ -5,11 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 
 static bool read_iteration(struct reader *reader, const struct log_line *line)
 {
-	const char *p = strstr(line->text, "iter ");
+	const char *p = find_first(line->text, "iter ");
 	double number, loss, time_s, mfu;
 	long step;
 	if (!p)
@@ -18,13 +19,13 @@ static bool read_iteration(struct reader *reader, const struct log_line *line)
 	if (!length || !number_to_step(number, &step))
 		return false;
 	p += 5 + length;
-	if (strncmp(p, ": loss ", 7) != 0)
+	if (!begins_with(p, ": loss "))
 		return false;
 	length = read_number(p + 7, &loss);
 	const char *time = p + 7 + length;
-	bool whole = length && strncmp(time, ", time ", 7) == 0;
+	bool whole = length && begins_with(time, ", time ");
 	length = whole ? read_number_scaled(time + 7, -3, &time_s) : 0;
-	if (!length || strncmp(time + 7 + length, "ms", 2) != 0 || line->torn) {
+	if (!length || !begins_with(time + 7 + length, "ms") || line->torn) {
 		/* Half of one, or any other loop's line that begins alike. */
 		if (reader->evidence >= READER_CERTAIN)
 			reader_damaged(reader, step);
@@ -44,7 +45,7 @@ static void nanogpt_line(struct reader *reader, const struct log_line *line)
 {
 	static const char header[] = "tokens per iteration will be:";
 	double tokens;
-	if (strncmp(line->text, header, sizeof(header) - 1) == 0) {
+	if (begins_with(line->text, header)) {
 		if (read_number(line->text + sizeof(header) - 1, &tokens))
 			fill_value(&reader->facts->tokens_per_update, tokens);
 		reader_recognise(reader, READER_CERTAIN);
@@ -82,4 +83,4 @@ static const char *const anchors[] = {"tokens per iteration will be:", ": loss "
 	"compiling the model... (takes a", "num decayed parameter tensors", NULL};
 
 const struct reader_ops reader_nanogpt = {
-	"nanogpt", anchors, 0, nanogpt_line, nanogpt_finish, READER_TRAINER};
+	"nanogpt", anchors, NULL, 0, nanogpt_line, nanogpt_finish, READER_TRAINER};

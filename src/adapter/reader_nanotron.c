@@ -90,4 +90,4 @@ static void line(struct reader *reader, const struct log_line *line)
 	}
 }
 
-const struct reader_ops reader_nanotron = {"nanotron", anchors, 0, line, NULL, READER_TRAINER};
+const struct reader_ops reader_nanotron = {"nanotron", anchors, NULL, 0, line, NULL, READER_TRAINER};

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "adapter/reader_bar_int.h"
-#include "adapter/reader_int.h"
+#include "adapter/ascii_int.h"
+#include "adapter/line_parts_int.h"
 
 static const char *const anchors[] = {"training epoch ", "reduced_train_loss", "train_step_timing", "[nemo ",
 	"`trainer.fit` stopped", NULL};
@@ -107,15 +107,21 @@ static void take_bar(struct reader *reader, const struct log_line *line, const s
 static void line(struct reader *reader, const struct log_line *line)
 {
 	const char *p = strstr(line->text, "Training epoch ");
-	struct progress_bar bar;
+	struct progress_bar open_bar;
+	const struct progress_bar *bar = NULL;
+	if (!p && strstr(line->text, "reduced_train_loss=")) {
+		bar = line_bar(line);
+		bar = bar ? bar : bar_read_open(line->text, &open_bar) ? &open_bar : NULL;
+	}
 	if (p)
 		take_line(reader, line, p);
-	else if (strstr(line->text, "reduced_train_loss=") && bar_read(line->text, &bar))
-		take_bar(reader, line, &bar);
-	else if (strncmp(line->text, "[NeMo ", 6) == 0)
+	else if (bar)
+		take_bar(reader, line, bar);
+	else if (begins_with(line->text, "[NeMo "))
 		reader_recognise(reader, READER_CERTAIN);
 	if (strstr(line->text, "`Trainer.fit` stopped"))
 		reader_completed(reader, true);
 }
 
-const struct reader_ops reader_nemo = {"nemo", anchors, sizeof(struct state), line, NULL, READER_DIALECT};
+const struct reader_ops reader_nemo = {
+	"nemo", anchors, NULL, sizeof(struct state), line, NULL, READER_DIALECT};

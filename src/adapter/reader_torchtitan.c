@@ -129,4 +129,4 @@ static void finish(struct reader *reader)
 }
 
 const struct reader_ops reader_torchtitan = {
-	"torchtitan", anchors, sizeof(struct state), line, finish, READER_TRAINER};
+	"torchtitan", anchors, NULL, sizeof(struct state), line, finish, READER_TRAINER};

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 #include "adapter/reader_int.h"
 
 static const char *const anchors[] = {"|loss: ", " | loss:", "peak memory ", "torchtune", NULL};
+static const char *const notices[] = {"peak memory ", "torchtune", NULL};
 
 static const struct field_syntax syntax = {" ", ':'};
 static const struct field_rule rules[] = {
@@ -76,11 +78,11 @@ static void take_metrics(struct reader *reader, const struct log_line *line)
 	const char *p = line->text + strspn(line->text, " ");
 	double number;
 	long step;
-	if (strncmp(p, "Step ", 5) != 0)
+	if (!begins_with(p, "Step "))
 		return;
 	size_t length = read_number(p + 5, &number);
 	p += 5 + length;
-	if (!length || !number_to_step(number, &step) || strncmp(p + strspn(p, " "), "| ", 2) != 0)
+	if (!length || !number_to_step(number, &step) || !begins_with(p + strspn(p, " "), "| "))
 		return;
 	struct field_set set;
 	fields_take(strchr(p, '|') + 1, &syntax, rules, ARRAY_LEN(rules), &set);
@@ -121,13 +123,13 @@ static void line(struct reader *reader, const struct log_line *line)
 	const char *bar = strstr(line->text, "|Loss: ");
 	if (bar)
 		take_description(reader, line, bar);
-	else if (strstr(line->text, "peak memory "))
+	else if (reader->noticed && strstr(line->text, "peak memory "))
 		take_memory(reader, line->text);
 	else
 		take_metrics(reader, line);
-	if (strstr(line->text, "torchtune"))
+	if (reader->noticed && strstr(line->text, "torchtune"))
 		reader_recognise(reader, READER_CERTAIN);
 }
 
 const struct reader_ops reader_torchtune = {
-	"torchtune", anchors, sizeof(struct state), line, NULL, READER_TRAINER};
+	"torchtune", anchors, notices, sizeof(struct state), line, NULL, READER_TRAINER};

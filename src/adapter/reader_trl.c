@@ -3,9 +3,9 @@
 #include "adapter/reader_hf_int.h"
 #include "adapter/reader_int.h"
 
-static const char *const anchors[] = {"'loss'", "\"loss\"", "loss/policy_avg", "train_runtime", "%|",
-	"total optimization steps", "continuing training from", "trainoutput(", "***** train metrics",
-	"***** running training", "training completed. do not forget", "logging_steps", NULL};
+static const char *const anchors[] = {
+	"'loss'", "\"loss\"", "train_runtime", "%|", "loss/policy_avg", HF_NOTICES, NULL};
+static const char *const notices[] = {HF_NOTICES, HF_FURTHER_NOTICES, NULL};
 
 /* What the trainers of TRL add: SFT the first three, DPO and its kin rewards and logps, GRPO and the online
  * ones the rest. */
@@ -20,4 +20,4 @@ static void line(struct reader *reader, const struct log_line *line)
 }
 
 const struct reader_ops reader_trl = {
-	"trl", anchors, sizeof(struct hf_state), line, hf_finish, READER_DIALECT};
+	"trl", anchors, notices, sizeof(struct hf_state), line, hf_finish, READER_DIALECT};

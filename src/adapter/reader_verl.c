@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/reader_fields_int.h"
 #include "adapter/reader_int.h"
 
@@ -51,7 +52,7 @@ static const char *find_step(const char *text)
 		const char *end = p + 5;
 		while (isdigit((unsigned char)*end))
 			end++;
-		if (end > p + 5 && strncmp(end, " - ", 3) == 0)
+		if (end > p + 5 && begins_with(end, " - "))
 			return p;
 	}
 	return NULL;
@@ -101,4 +102,5 @@ static void line(struct reader *reader, const struct log_line *line)
 		take_notice(reader, line->text);
 }
 
-const struct reader_ops reader_verl = {"verl", anchors, sizeof(struct state), line, NULL, READER_TRAINER};
+const struct reader_ops reader_verl = {
+	"verl", anchors, NULL, sizeof(struct state), line, NULL, READER_TRAINER};

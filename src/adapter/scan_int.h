@@ -3,6 +3,7 @@
 #define INFRARSI_ADAPTER_SCAN_INT_H
 
 #include "adapter/failure.h"
+#include "adapter/line_parts_int.h"
 #include "adapter/reader_int.h"
 #include "base/base.h"
 
@@ -32,8 +33,9 @@ struct log_scan {
 	bool has_pending;
 	bool pending_cr; /* \r came behind it: a drawing ends, or with \n the line */
 	struct line_buffer clean, text;
-	long number; /* of the line at hand, from 1 */
-	int launch;  /* how often a launcher has started the job again */
+	struct line_parts parts; /* of the line at hand */
+	long number;             /* of the line at hand, from 1 */
+	int launch;              /* how often a launcher has started the job again */
 	uint64_t n_bytes;
 	const struct log_line *line; /* the one at hand; NULL = none */
 	char last[LOG_LAST_SIZE];    /* the beginning of the last line with text */
@@ -52,7 +54,10 @@ bool reader_can_win(const struct log_scan *scan, const struct reader *reader);
 
 void readers_init(struct log_scan *scan);
 void readers_release(struct log_scan *scan); /* their facts, too, where they were not taken */
-size_t reader_n_steps(const struct reader *reader);
+static inline size_t reader_n_steps(const struct reader *reader)
+{
+	return reader->facts->n_steps - reader->n_dropped;
+}
 /* Orders the steps and leaves out the damaged ones. */
 void reader_settle(struct reader *reader);
 

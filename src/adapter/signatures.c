@@ -1,10 +1,13 @@
 #include "base/base.h"
 
 #include <ctype.h>
-#include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "adapter/ascii_int.h"
+#include "adapter/matcher.h"
 #include "adapter/signatures_int.h"
+#include "adapter/window_int.h"
 #include "base/memory.h"
 
 /* The order decides which of two rows that match one line speaks: what is most special first. */
@@ -29,34 +32,51 @@ const struct signature *signature_at(size_t order)
 	return NULL;
 }
 
-/* ---- the index: rows by the first four bytes of their pattern ---- */
+/* ---- talk ---- */
 
-enum { GRAM = 4, BUCKET_BITS = 14, NO_ROW = 0xFFFF };
+enum { TALK_COPING = 1, TALK_ADVICE = 2, TALK_HARMLESS = 4 };
+static const char *const coping_words[] = {"retrying", "will retry", "retry in", "recovering", "recovered",
+	"skipping", "skip batch", "trying batch size", "reducing batch size", "reducing micro",
+	"reducing the batch", "decreasing batch size", "falling back", "fall back", "fallback",
+	"will be ignored", "and continuing", NULL};
+static const char *const advice_words[] = {"if ", "avoid", "prevent", "in case", "may ", "might ", "could ",
+	"can cause", "to fix", "hint", "tip:", "suggest", "for example", "such as", "e.g.", "without ",
+	"checking for ", "handled", "caught ", NULL};
+/* Tuners and allocators that try and do without. */
+static const char *const harmless_words[] = {"this is not a failure", "ignoring this choice", NULL};
+
+static struct matcher *talk_new(void)
+{
+	static const struct {
+		const char *const *words;
+		uint64_t kind;
+	} rows[] = {
+		{coping_words, TALK_COPING}, {advice_words, TALK_ADVICE}, {harmless_words, TALK_HARMLESS}};
+	struct matcher *talk = matcher_new();
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (const char *const *word = rows[i].words; *word; word++)
+			matcher_add(talk, *word, rows[i].kind, 0);
+	matcher_compile(talk);
+	return talk;
+}
+
+/* ---- the index: rows by the rarest four bytes of their pattern before its first * ---- */
+
+enum { NO_ROW = 0xFFFF };
 
 struct indexed_row {
 	const struct signature *signature;
 	uint16_t literal_length; /* up to the first * */
-	uint16_t next;           /* row of the same bucket, or NO_ROW */
+	uint16_t offset;         /* of the four bytes */
+	uint16_t next;           /* row of the same hash, or NO_ROW */
 };
 
 struct signature_index {
-	uint8_t marks[1 << BUCKET_BITS]; /* of the buckets that have rows: there are few */
-	uint16_t heads[1 << BUCKET_BITS];
+	uint8_t marks[HASH_SIZE]; /* of the hashes that rows have: there are few */
+	uint16_t heads[HASH_SIZE];
+	struct matcher *talk; /* words of those who explain or cope: TALK_... */
 	struct indexed_row rows[];
 };
-
-static size_t bucket_of_gram(uint32_t gram)
-{
-	return (gram * 2654435761u) >> (32 - BUCKET_BITS); /* Knuth's multiplicative hash */
-}
-
-/* Little endian on every machine: signature_find() takes several grams out of one word. */
-static size_t bucket_of(const char *text)
-{
-	uint32_t gram;
-	memcpy(&gram, text, sizeof(gram));
-	return bucket_of_gram(le32toh(gram));
-}
 
 static size_t count_rows(void)
 {
@@ -68,32 +88,37 @@ static size_t count_rows(void)
 
 struct signature_index *signature_index_new(void)
 {
+	CLEANUP(free_ptr) struct window_counts *counts = window_counts_new();
 	size_t order = count_rows();
 	struct signature_index *index = xmalloc(sizeof(*index) + order * sizeof(index->rows[0]));
 	memset(index->heads, 0xFF, sizeof(index->heads));
 	memset(index->marks, 0, sizeof(index->marks));
-	/* Backwards, so that a bucket's rows stand in the order of the tables. */
+	index->talk = talk_new();
+	/* Backwards, so that the rows of a hash stand in the order of the tables. */
 	for (size_t i = ARRAY_LEN(signature_tables); i-- > 0;) {
 		for (size_t k = signature_tables[i]->count; k-- > 0;) {
 			const struct signature *s = &signature_tables[i]->rows[k];
-			const char *star = strchr(s->pattern, '*');
-			size_t length = star ? (size_t)(star - s->pattern) : strlen(s->pattern);
-			size_t bucket = bucket_of(s->pattern);
-			uint16_t *head = &index->heads[bucket];
-			index->marks[bucket] = 1;
-			index->rows[--order] = (struct indexed_row){s, (uint16_t)length, *head};
-			*head = (uint16_t)order;
+			size_t length = strcspn(s->pattern, "*");
+			size_t offset = rarest_window(counts, s->pattern, length);
+			size_t hash = hash_of(s->pattern + offset);
+			index->marks[hash] = 1;
+			index->rows[--order] = (struct indexed_row){
+				s, (uint16_t)length, (uint16_t)offset, index->heads[hash]};
+			index->heads[hash] = (uint16_t)order;
 		}
 	}
 	return index;
 }
 
-/* ---- matching ---- */
-
-static bool is_word(char c)
+void signature_index_free(struct signature_index *index)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	if (!index)
+		return;
+	matcher_free(index->talk);
+	free(index);
 }
+
+/* ---- matching ---- */
 
 /* The end of a match of what stands behind the pattern's literal, or NULL. Parts are looked for one behind
  * the other, each as early as possible. */
@@ -147,19 +172,22 @@ static void add_hit(
 	hits[i] = *hit;
 }
 
-/* The next place from `at` on where a row may begin; length - GRAM + 1 or more = there is none. */
+/* The next place from `at` on where a row may have its four bytes; length - WINDOW + 1 or more = there is
+ * none. */
 static size_t next_mark(const struct signature_index *index, const char *lower, size_t length, size_t at)
 {
 	enum { AT_ONCE = 4 };
-	for (; at + GRAM + AT_ONCE <= length; at += AT_ONCE) {
+	const uint8_t *marks = index->marks;
+	for (; at + WINDOW + AT_ONCE <= length; at += AT_ONCE) {
 		uint64_t bytes;
 		memcpy(&bytes, lower + at, sizeof(bytes));
-		bytes = le64toh(bytes);
-		for (unsigned k = 0; k < AT_ONCE; k++)
-			if (index->marks[bucket_of_gram((uint32_t)(bytes >> 8 * k))])
-				return at + k;
+		bytes = le64toh(bytes) | 0x2020202020202020u;
+		if (marks[hash_of_folded((uint32_t)bytes)] | marks[hash_of_folded((uint32_t)(bytes >> 8))] |
+			marks[hash_of_folded((uint32_t)(bytes >> 16))] |
+			marks[hash_of_folded((uint32_t)(bytes >> 24))])
+			break;
 	}
-	while (at + GRAM <= length && !index->marks[bucket_of(lower + at)])
+	while (at + WINDOW <= length && !marks[hash_of(lower + at)])
 		at++;
 	return at;
 }
@@ -170,13 +198,15 @@ size_t signature_find(const struct signature_index *index, const char *lower, si
 	/* Rows that this line has been asked for with a final answer. */
 	uint64_t settled[SIGNATURE_MAX_ROWS / 64] = {0};
 	size_t count = 0;
-	for (size_t at = next_mark(index, lower, length, 0); at + GRAM <= length;
-		at = next_mark(index, lower, length, at + 1)) {
-		for (uint16_t i = index->heads[bucket_of(lower + at)]; i != NO_ROW; i = index->rows[i].next) {
+	for (size_t mark = next_mark(index, lower, length, 0); mark + WINDOW <= length;
+		mark = next_mark(index, lower, length, mark + 1)) {
+		for (uint16_t i = index->heads[hash_of(lower + mark)]; i != NO_ROW; i = index->rows[i].next) {
 			const struct indexed_row *row = &index->rows[i];
 			uint64_t bit = (uint64_t)1 << (i % 64);
-			if ((settled[i / 64] & bit) || ((row->signature->flags & SIG_BUILD) && !build))
+			if (mark < row->offset || (settled[i / 64] & bit) ||
+				((row->signature->flags & SIG_BUILD) && !build))
 				continue;
+			size_t at = mark - row->offset;
 			enum outcome outcome = match_at(row, lower, length, at);
 			if (outcome != NO_MATCH)
 				settled[i / 64] |= bit;
@@ -309,27 +339,24 @@ size_t level_prefix_length(const char *lower)
 	return (size_t)(end - lower) + 2;
 }
 
-/* ---- talk ---- */
+/* ---- the talk of a line ---- */
 
-bool is_coping(const char *lower)
+unsigned signature_talk(const struct signature_index *index, const char *lower, size_t length)
 {
-	static const char *const words[] = {"retrying", "will retry", "retry in", "recovering", "recovered",
-		"skipping", "skip batch", "trying batch size", "reducing batch size", "reducing micro",
-		"reducing the batch", "decreasing batch size", "falling back", "fall back", "fallback",
-		"will be ignored", "and continuing"};
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(lower, words[i]))
-			return true;
-	return false;
+	return (unsigned)matcher_find(index->talk, ~(uint64_t)0, lower, length).owners;
 }
 
-bool is_advice(const char *lower, size_t match_at)
+bool is_coping(unsigned talk)
 {
-	static const char *const words[] = {"if ", "avoid", "prevent", "in case", "may ", "might ", "could ",
-		"can cause", "to fix", "hint", "tip:", "suggest", "for example", "such as", "e.g.",
-		"without ", "checking for ", "handled", "caught "};
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		const char *at = memmem(lower, match_at, words[i], strlen(words[i]));
+	return talk & TALK_COPING;
+}
+
+bool is_advice(unsigned talk, const char *lower, size_t match_at)
+{
+	if (!(talk & TALK_ADVICE))
+		return false;
+	for (const char *const *word = advice_words; *word; word++) {
+		const char *at = memmem(lower, match_at, *word, strlen(*word));
 		/* "uncaught" and "unhandled" are the opposite. */
 		if (at && (at == lower || !is_word(at[-1])))
 			return true;
@@ -337,9 +364,7 @@ bool is_advice(const char *lower, size_t match_at)
 	return false;
 }
 
-bool is_talk(const char *lower, size_t match_at)
+bool is_talk(unsigned talk, const char *lower, size_t match_at)
 {
-	/* Tuners and allocators that try and do without. */
-	bool harmless = strstr(lower, "this is not a failure") || strstr(lower, "ignoring this choice");
-	return harmless || is_coping(lower) || is_advice(lower, match_at);
+	return (talk & TALK_HARMLESS) || is_coping(talk) || is_advice(talk, lower, match_at);
 }

@@ -97,6 +97,7 @@ struct signature_hit {
 	size_t order, at; /* row over all tables; where the match begins */
 };
 struct signature_index *signature_index_new(void);
+void signature_index_free(struct signature_index *index); /* NULL is allowed */
 size_t signature_find(const struct signature_index *index, const char *lower, size_t length, bool build,
 	struct signature_hit hits[SIGNATURE_MAX_HITS]);
 /* The row over all tables; NULL past the end. */
@@ -107,11 +108,13 @@ enum line_level { LEVEL_NONE, LEVEL_INFO, LEVEL_WARNING, LEVEL_ERROR };
 enum line_level line_level_of(const char *lower);
 /* Bytes of a prefix such as "E0813 06:09:49.845341 140336 a/b.py:205] " before the message proper. */
 size_t level_prefix_length(const char *lower);
+/* Which kinds of talk a line has the words of, for the functions below. */
+unsigned signature_talk(const struct signature_index *index, const char *lower, size_t length);
 /* Somebody explains: of the text before the match. */
-bool is_advice(const char *lower, size_t match_at);
+bool is_advice(unsigned talk, const char *lower, size_t match_at);
 /* A retry, a batch that is skipped: the line says that nothing ended. */
-bool is_coping(const char *lower);
+bool is_coping(unsigned talk);
 /* Either, or the line says itself that it is no failure. */
-bool is_talk(const char *lower, size_t match_at);
+bool is_talk(unsigned talk, const char *lower, size_t match_at);
 
 #endif

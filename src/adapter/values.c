@@ -1,72 +1,36 @@
 #include "base/base.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "adapter/ascii_int.h"
 #include "adapter/decimal_int.h"
 #include "adapter/reader_int.h"
 
 enum { NUMBER_TEXT_MAX = 64 };
-
-/* Plainer than isdigit() and isalpha(), which look at the locale. */
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	c |= 0x20;
-	return c >= 'a' && c <= 'z';
-}
-
-static bool is_word(char c)
-{
-	return is_letter(c) || is_digit(c) || c == '_';
-}
-
-static const char *skip_blanks(const char *text)
-{
-	while (*text == ' ' || *text == '\t')
-		text++;
-	return text;
-}
 
 /* ---- numbers ---- */
 
 static const double powers_of_ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
 	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The decimal number as it is taken apart; grouped: with thousands separators. */
+/* The decimal number as it is taken apart. */
 struct decimal {
-	uint64_t digits; /* of the mantissa, as one integer */
-	int n_digits;    /* significant ones */
+	uint64_t digits; /* of the mantissa, as one integer; of more than MAX_DIGITS the first ones */
+	int n_digits;    /* so many at most, zeros in front included */
 	int exponent;    /* of ten, to apply to digits */
-	bool negative, grouped;
+	bool negative;
 	size_t length; /* bytes in the text */
 };
+enum { MAX_DIGITS = 19 }; /* that an integer of 64 bits always holds */
 
-/* Digits before or behind the point. Of more than 19 the rest only counts. */
-static const char *take_digits(const char *p, struct decimal *d, bool fraction)
+static const char *take_digits(const char *p, uint64_t *digits)
 {
-	uint64_t digits = d->digits;
-	int n = d->n_digits;
-	const char *start = p;
-	for (; is_digit(*p) && n < 19; p++) {
-		digits = digits * 10 + (uint64_t)(*p - '0');
-		n += digits != 0;
-	}
-	d->exponent -= fraction ? (int)(p - start) : 0;
-	d->digits = digits;
-	d->n_digits = n;
-	for (; is_digit(*p); p++) {
-		d->n_digits++;
-		d->exponent += !fraction;
-	}
+	for (; is_digit(*p); p++)
+		*digits = *digits * 10 + (uint64_t)(*p - '0');
 	return p;
 }
 
@@ -77,17 +41,25 @@ static bool at_group(const char *text)
 	       !is_digit(text[4]);
 }
 
-static const char *take_integer(const char *p, struct decimal *d)
+/* A mantissa of more digits than fit: the significant ones, of which the rest only counts. */
+static void take_many_digits(const char *text, const char *end, struct decimal *d)
 {
-	const char *start = p;
-	p = take_digits(p, d, false);
-	if (p == start || p - start > 3)
-		return p;
-	while (at_group(p)) {
-		d->grouped = true;
-		p = take_digits(p + 1, d, false);
+	bool fraction = false;
+	d->digits = 0;
+	d->n_digits = d->exponent = 0;
+	for (const char *p = text; p < end; p++) {
+		fraction |= *p == '.';
+		if (!is_digit(*p))
+			continue;
+		if (d->n_digits >= MAX_DIGITS) {
+			d->n_digits++;
+			d->exponent += !fraction;
+			continue;
+		}
+		d->digits = d->digits * 10 + (uint64_t)(*p - '0');
+		d->n_digits += d->digits != 0;
+		d->exponent -= fraction;
 	}
-	return p;
 }
 
 static const char *take_exponent(const char *p, struct decimal *d)
@@ -107,19 +79,23 @@ static const char *take_exponent(const char *p, struct decimal *d)
 
 static bool take_decimal(const char *text, struct decimal *d)
 {
-	const char *p = text;
-	*d = (struct decimal){.negative = *p == '-'};
-	p += *p == '-' || *p == '+';
-	const char *integer = p;
-	p = take_integer(p, d);
-	bool any = p != integer;
-	if (*p == '.' && (any || is_digit(p[1]))) {
+	const char *start = text + (*text == '-' || *text == '+');
+	*d = (struct decimal){.negative = *text == '-'};
+	const char *p = take_digits(start, &d->digits);
+	d->n_digits = (int)(p - start);
+	if (*p == ',' && d->n_digits > 0 && d->n_digits <= 3)
+		for (; at_group(p); d->n_digits += 3)
+			p = take_digits(p + 1, &d->digits);
+	if (*p == '.' && (d->n_digits > 0 || is_digit(p[1]))) {
 		const char *fraction = p + 1;
-		p = take_digits(fraction, d, true);
-		any |= p != fraction;
+		p = take_digits(fraction, &d->digits);
+		d->exponent = -(int)(p - fraction);
+		d->n_digits -= d->exponent;
 	}
-	if (!any)
+	if (d->n_digits == 0)
 		return false;
+	if (d->n_digits > MAX_DIGITS)
+		take_many_digits(start, p, d);
 	p = take_exponent(p, d);
 	d->length = (size_t)(p - text);
 	return true;
@@ -137,7 +113,7 @@ static double decimal_value(const struct decimal *d, const char *text, int power
 		return d->negative ? -v : v;
 	}
 	double value;
-	if (d->n_digits <= 19 && decimal_to_double(d->digits, exponent, &value))
+	if (d->n_digits <= MAX_DIGITS && decimal_to_double(d->digits, exponent, &value))
 		return d->negative ? -value : value;
 	char copy[NUMBER_TEXT_MAX];
 	size_t used = 0;
@@ -203,9 +179,36 @@ static size_t take_wrapper(const char *text)
 	return 0;
 }
 
-size_t read_number_scaled(const char *text, int power_of_ten, double *ret_value)
+/* Numbers as most are: few digits, perhaps with a point. 0 = it may be another one. */
+static size_t take_plain(const char *text, int power_of_ten, double *ret_value)
 {
-	const char *p = skip_blanks(text);
+	enum { MAX_EXACT = 15, MAX_POWER = ARRAY_LEN(powers_of_ten) - 1 }; /* as in decimal_value() */
+	bool negative = *text == '-';
+	uint64_t digits = 0;
+	const char *start = text + negative, *p = take_digits(start, &digits);
+	ptrdiff_t n_fraction = 0;
+	if (p == start)
+		return 0;
+	if (*p == '.') {
+		const char *fraction = p + 1;
+		p = take_digits(fraction, &digits);
+		n_fraction = p - fraction;
+	}
+	ptrdiff_t exponent = power_of_ten - n_fraction;
+	if (p - start > MAX_EXACT || exponent < -MAX_POWER || exponent > MAX_POWER)
+		return 0;
+	/* Thousands, an exponent, "1.#INF". */
+	if ((*p == ',' && is_digit(p[1])) || *p == '#' || (*p | 0x20) == 'e')
+		return 0;
+	double value = (double)digits;
+	value = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
+	*ret_value = negative ? -value : value;
+	return (size_t)(p - text);
+}
+
+static size_t take_any(const char *text, int power_of_ten, double *ret_value)
+{
+	const char *p = text;
 	size_t wrapper = take_wrapper(p);
 	p += wrapper;
 	struct decimal d;
@@ -229,6 +232,15 @@ size_t read_number_scaled(const char *text, int power_of_ten, double *ret_value)
 	return (size_t)(p - text);
 }
 
+size_t read_number_scaled(const char *text, int power_of_ten, double *ret_value)
+{
+	const char *p = skip_blanks(text);
+	size_t length = take_plain(p, power_of_ten, ret_value);
+	if (!length)
+		length = take_any(p, power_of_ten, ret_value);
+	return length ? (size_t)(p - text) + length : 0;
+}
+
 size_t read_number(const char *text, double *ret_value)
 {
 	return read_number_scaled(text, 0, ret_value);
@@ -240,15 +252,20 @@ size_t read_scaled(const char *text, double *ret_value)
 	size_t length = read_number(text, &value);
 	if (!length)
 		return 0;
-	static const char letters[] = "KMBTkG";
-	static const double scales[] = {1e3, 1e6, 1e9, 1e12, 1e3, 1e9};
-	const char *letter = text[length] ? strchr(letters, text[length]) : NULL;
-	if (letter && !is_word(text[length + 1])) {
-		value *= scales[letter - letters];
-		length++;
-	}
+	length += read_scale(text + length, &value);
 	*ret_value = value;
 	return length;
+}
+
+size_t read_scale(const char *text, double *value)
+{
+	static const double scales[256] = {
+		['K'] = 1e3, ['k'] = 1e3, ['M'] = 1e6, ['B'] = 1e9, ['G'] = 1e9, ['T'] = 1e12};
+	double scale = scales[(unsigned char)*text];
+	if (!(scale > 0.0) || is_word(text[1]))
+		return 0;
+	*value *= scale;
+	return 1;
 }
 
 size_t read_memory(const char *text, bool binary, double *ret_bytes)
@@ -261,7 +278,7 @@ size_t read_memory(const char *text, bool binary, double *ret_bytes)
 	static const char prefixes[] = "KMGTPE";
 	const char *end = unit;
 	double base = binary ? 1024.0 : 1000.0;
-	const char *prefix = *end ? strchr(prefixes, toupper((unsigned char)*end)) : NULL;
+	const char *prefix = is_letter(*end) ? strchr(prefixes, *end & ~0x20) : NULL;
 	int power = 0;
 	if (prefix) {
 		power = (int)(prefix - prefixes) + 1;
@@ -271,14 +288,17 @@ size_t read_memory(const char *text, bool binary, double *ret_bytes)
 			end++;
 		}
 		end += *end == 'B' || *end == 'b';
-	} else if (strncmp(end, "bytes", 5) == 0) {
+	} else if (begins_with(end, "bytes")) {
 		end += 5;
 	} else if (*end == 'B') {
 		end++;
 	}
 	if (end == unit || is_word(*end))
 		return 0;
-	*ret_bytes = value * pow(base, power);
+	double scale = 1.0;
+	for (; power > 0; power--)
+		scale *= base; /* exact: 1000^6 has 42 bits beside its zeros */
+	*ret_bytes = value * scale;
 	return (size_t)(end - text);
 }
 
@@ -385,25 +405,26 @@ static const char *take_clock(const char *p, double *ret_s)
 	return colon ? p : NULL;
 }
 
-/* "3.40s/it", "2.1it/s", "?it/s", "5.02s/step": seconds for one. */
-static const char *take_rate(const char *p, double *ret_s)
+/* Behind "3.40s/it", "2.1it/s", "?it/s", "5.02s/step". Its value, smoothed by tqdm, is the time of no step.
+ */
+static const char *behind_rate(const char *p)
 {
-	double value = NAN;
+	struct decimal d;
+	double value;
 	p = skip_blanks(p);
-	size_t length = *p == '?' ? 1 : read_number(p, &value);
+	size_t length = 1;
+	if (*p != '?')
+		length = take_decimal(p, &d) && p[d.length] != '#' ? d.length : read_number(p, &value);
 	if (!length)
 		return NULL;
 	p += length;
-	const char *unit = p;
 	while (is_letter(*p) || *p == ' ')
 		p++;
 	if (*p != '/')
 		return NULL;
-	bool inverse = p - unit == 1 && *unit == 's';
 	p++;
 	while (is_letter(*p))
 		p++;
-	*ret_s = inverse ? value : 1.0 / value;
 	return p;
 }
 
@@ -427,7 +448,7 @@ static const char *counts_before(const char *line, const char *end, struct progr
 bool read_progress_bar(const char *line, struct progress_bar *ret_bar)
 {
 	for (const char *at = line; (at = strchr(at, '[')) != NULL; at++) {
-		struct progress_bar bar = {.rate_s = NAN, .postfix = ""};
+		struct progress_bar bar = {.postfix = ""};
 		const char *end = at;
 		while (end > line && end[-1] == ' ')
 			end--;
@@ -436,11 +457,12 @@ bool read_progress_bar(const char *line, struct progress_bar *ret_bar)
 		const char *p = take_clock(at + 1, &bar.elapsed_s);
 		if (!p || *p != '<')
 			continue;
-		p = strpbrk(p, ",]");
-		if (!p)
+		while (*p && *p != ',' && *p != ']')
+			p++;
+		if (!*p)
 			continue;
 		if (*p == ',') {
-			const char *rate_end = take_rate(p + 1, &bar.rate_s);
+			const char *rate_end = behind_rate(p + 1);
 			p = rate_end ? rate_end : p;
 		}
 		bar.postfix = *p == ',' ? skip_blanks(p + 1) : "";

@@ -9,6 +9,13 @@
 #include <cmocka.h>
 
 #include "adapter/key_value_int.h"
+#include "base/random.h"
+
+static void read_alone(const char *text, struct key_value_line *ret_line)
+{
+	struct line_form form = {0};
+	key_value_read(text, &form, ret_line);
+}
 
 static void every_key_is_known(void **state)
 {
@@ -37,7 +44,7 @@ static void every_key_is_known(void **state)
 			char text[64];
 			struct key_value_line line;
 			snprintf(text, sizeof(text), "%s=2.5", rows[i].keys[k]);
-			key_value_read(text, &line);
+			read_alone(text, &line);
 			if (!line.values[rows[i].slot].has || line.values[rows[i].slot].value != 2.5)
 				fail_msg("%s", text);
 		}
@@ -68,7 +75,7 @@ static void values_with_their_units(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct key_value_line line;
-		key_value_read(rows[i].text, &line);
+		read_alone(rows[i].text, &line);
 		if (!line.values[rows[i].slot].has || line.values[rows[i].slot].value != rows[i].value ||
 			line.torn)
 			fail_msg("%s: %.17g", rows[i].text, line.values[rows[i].slot].value);
@@ -83,7 +90,7 @@ static void other_names_are_other_things(void **state)
 		"mem=12", "loss = high", ""};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct key_value_line line;
-		key_value_read(rows[i], &line);
+		read_alone(rows[i], &line);
 		for (int slot = 0; slot < N_KEY_SLOTS; slot++)
 			if (line.values[slot].has)
 				fail_msg("%s: slot %d", rows[i], slot);
@@ -99,18 +106,18 @@ static void torn_records(void **state)
 		"loss=4.9s 2x", "dt=5ms; loss=4.9|", "lr=1e-4]"};
 	struct key_value_line line;
 	for (size_t i = 0; i < ARRAY_LEN(torn); i++) {
-		key_value_read(torn[i], &line);
+		read_alone(torn[i], &line);
 		if (!line.torn)
 			fail_msg("%s is whole", torn[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
-		key_value_read(whole[i], &line);
+		read_alone(whole[i], &line);
 		if (line.torn)
 			fail_msg("%s is torn", whole[i]);
 	}
-	key_value_read("00000 grad_norm=1.0 lr=0.1", &line);
+	read_alone("00000 grad_norm=1.0 lr=0.1", &line);
 	assert_true(line.continues);
-	key_value_read("grad_norm=1.0 lr=0.1", &line);
+	read_alone("grad_norm=1.0 lr=0.1", &line);
 	assert_false(line.continues);
 }
 
@@ -118,12 +125,75 @@ static void evaluations(void **state)
 {
 	(void)state;
 	struct key_value_line line;
-	key_value_read("step 0: train loss 10.9, val loss 10.8", &line);
+	read_alone("step 0: train loss 10.9, val loss 10.8", &line);
 	assert_true(line.evaluation);
-	key_value_read("[eval] step=5 loss=2.0", &line);
+	read_alone("[eval] step=5 loss=2.0", &line);
 	assert_true(line.evaluation);
-	key_value_read("step=5 loss=2.0 val_loss=2.1", &line);
+	read_alone("step=5 loss=2.0 val_loss=2.1", &line);
 	assert_false(line.evaluation);
+}
+
+static bool same_lines(const struct key_value_line *a, const struct key_value_line *b)
+{
+	for (int slot = 0; slot < N_KEY_SLOTS; slot++) {
+		const struct opt_number *left = &a->values[slot], *right = &b->values[slot];
+		bool nan = left->value != left->value && right->value != right->value;
+		if (left->has != right->has || (left->has && left->value != right->value && !nan))
+			return false;
+	}
+	return a->known == b->known && a->n_known == b->n_known && a->n_assigned == b->n_assigned &&
+	       a->mem_kind == b->mem_kind && a->step_equals == b->step_equals &&
+	       a->evaluation == b->evaluation && a->torn == b->torn && a->continues == b->continues;
+}
+
+static void change(struct random *r, char *text, size_t length)
+{
+	static const char bytes[] = "=: -_|,.0159einfatplsK%(/\"'";
+	for (uint64_t n = random_below(r, 3); n > 0 && length > 0; n--) {
+		char *at = text + random_below(r, length);
+		if (random_below(r, 4) == 0)
+			memmove(at, at + 1, strlen(at));
+		else
+			*at = bytes[random_below(r, sizeof(bytes) - 1)];
+		length = strlen(text);
+	}
+}
+
+/* How the line before was written must not change what a line says. */
+static void the_line_before_does_not_matter(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"step=1 loss=5.545177 grad_norm=1.000000 lr=1.000e-03 dt=0.062 tokens=8192",
+		"step=2 loss=nan grad_norm=inf lr=1e-3 dt=31ms tokens=8K",
+		"step: 10/100 | loss: 2.31 | grad norm: 0.8 | lr: 3e-04 | dt: 412.5ms | tok/s: 1,271",
+		"step 0: train loss 10.9, val loss 10.8",
+		"[eval] step=5 loss=2.0",
+		"step=5 loss=2.0 test accuracy 0.5 lr=0.1",
+		"{\"step\": 1, \"train/loss\": 2.5, \"mem_gb\": 10.5}",
+		"epoch=1-step=100-loss=2.31.pt",
+		"step=7-lr=0.1 dt=5",
+		"step=7.-lr=0.1 dt=5",
+		"iter time (ms): 41.5 loss tensor(0.5) mem 512 MiB",
+		"00000 grad_norm=1.0 lr=0.1",
+		"INFO step 3 ppl=12.5 loss -0.25 mfu: 33% update 9",
+	};
+	struct random r;
+	struct line_form form = {0};
+	random_init(&r, 11, "key_value", 0);
+	for (int round = 0; round < 50000; round++) {
+		char text[128];
+		struct key_value_line alone, behind;
+		snprintf(text, sizeof(text), "%s", lines[random_below(&r, ARRAY_LEN(lines))]);
+		change(&r, text, strlen(text));
+		read_alone(text, &alone);
+		/* Twice: behind any other line, and behind itself. */
+		for (int k = 0; k < 2; k++) {
+			key_value_read(text, &form, &behind);
+			if (!same_lines(&alone, &behind))
+				fail_msg("%s", text);
+		}
+	}
 }
 
 int main(void)
@@ -134,6 +204,7 @@ int main(void)
 		cmocka_unit_test(other_names_are_other_things),
 		cmocka_unit_test(torn_records),
 		cmocka_unit_test(evaluations),
+		cmocka_unit_test(the_line_before_does_not_matter),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,16 @@ static bool is_in(const char *literal, const char *text, size_t length)
 	return false;
 }
 
+static uint64_t owners_of(size_t i)
+{
+	return i % 5 == 4 ? 0 : (uint64_t)1 << i * 4 % 64;
+}
+
+static uint64_t notes_of(size_t i)
+{
+	return i % 3 == 0 || i % 5 == 4 ? (uint64_t)1 << i : 0;
+}
+
 static void agrees_with_a_plain_search(void **state)
 {
 	(void)state;
@@ -34,8 +44,9 @@ static void agrees_with_a_plain_search(void **state)
 	static const char alphabet[] = "aAbB=% |[]_{\x7f\xe2Ss";
 	struct matcher *m = matcher_new();
 	struct random r;
+	/* Some with notes, some of owners that share a group, some that nobody owns. */
 	for (size_t i = 0; i < ARRAY_LEN(literals); i++)
-		matcher_add(m, literals[i], (uint64_t)1 << (i % 60));
+		matcher_add(m, literals[i], owners_of(i), notes_of(i));
 	matcher_compile(m);
 	random_init(&r, 3, "matcher", 0);
 	for (int round = 0; round < 20000; round++) {
@@ -51,30 +62,39 @@ static void agrees_with_a_plain_search(void **state)
 		}
 		char *exact = xmalloc(MAX_OF(length, (size_t)1));
 		memcpy(exact, text, length);
-		uint64_t expected = 0;
+		uint64_t owners = 0, notes = 0, wanted = round % 2 ? ~(uint64_t)0 : random_u64(&r);
 		for (size_t i = 0; i < ARRAY_LEN(literals); i++)
-			if (is_in(literals[i], text, length))
-				expected |= (uint64_t)1 << (i % 60);
-		assert_int_equal(matcher_find(m, ~(uint64_t)0, exact, length), expected);
+			if (is_in(literals[i], text, length)) {
+				owners |= owners_of(i) & wanted;
+				notes |= notes_of(i);
+			}
+		struct matcher_hits hits = matcher_find(m, wanted, exact, length);
+		assert_int_equal(hits.owners, owners);
+		assert_int_equal(hits.notes, notes);
 		free(exact);
 		free(text);
 	}
 	matcher_free(m);
 }
 
+static uint64_t found(const struct matcher *m, uint64_t wanted, const char *text)
+{
+	return matcher_find(m, wanted, text, strlen(text)).owners;
+}
+
 static void owners_of_one_literal_add_up(void **state)
 {
 	(void)state;
 	struct matcher *m = matcher_new();
-	matcher_add(m, "grad norm", 1);
-	matcher_add(m, "grad norm", 4);
-	matcher_add(m, "norm", (uint64_t)1 << 63);
+	matcher_add(m, "grad norm", 1, 0);
+	matcher_add(m, "grad norm", 4, 0);
+	matcher_add(m, "norm", (uint64_t)1 << 63, 0);
 	matcher_compile(m);
-	assert_int_equal(matcher_find(m, ~(uint64_t)0, "GRAD NORM: 1", 12), 5 | (uint64_t)1 << 63);
-	assert_int_equal(matcher_find(m, 4, "GRAD NORM: 1", 12), 4);
-	assert_int_equal(matcher_find(m, ~(uint64_t)0, "grad-norm", 9), (uint64_t)1 << 63);
-	assert_int_equal(matcher_find(m, ~(uint64_t)0, "", 0), 0);
-	assert_int_equal(matcher_find(m, ~(uint64_t)0, "grad nor", 8), 0);
+	assert_int_equal(found(m, ~(uint64_t)0, "GRAD NORM: 1"), 5 | (uint64_t)1 << 63);
+	assert_int_equal(found(m, 4, "GRAD NORM: 1"), 4);
+	assert_int_equal(found(m, ~(uint64_t)0, "grad-norm"), (uint64_t)1 << 63);
+	assert_int_equal(found(m, ~(uint64_t)0, ""), 0);
+	assert_int_equal(found(m, ~(uint64_t)0, "grad nor"), 0);
 	matcher_free(m);
 }
 
@@ -83,7 +103,7 @@ static void nothing_to_look_for_finds_nothing(void **state)
 	(void)state;
 	struct matcher *m = matcher_new();
 	matcher_compile(m);
-	assert_int_equal(matcher_find(m, ~(uint64_t)0, "anything at all", 15), 0);
+	assert_int_equal(found(m, ~(uint64_t)0, "anything at all"), 0);
 	matcher_free(m);
 }
 

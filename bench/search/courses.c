@@ -62,7 +62,8 @@ static void run_course(const struct bench *b, size_t index)
 	struct course *course = course_at(b, index);
 	size_t n = (size_t)o->n_strategies, job = index / n % b->n_jobs;
 	struct fast_options options = {.job = &b->jobs[job].job,
-		.strategy = strategy_find(o->strategies[index % n]),
+		.strategy = o->rules[index % n],
+		.switches = o->switches[index % n],
 		.seed = index / n / b->n_jobs + 1,
 		.with_experience = o->siblings,
 		.budgets = o->budgets,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/units.h"
 #include "bench.h"
 #include "simulate/landscape.h"
 #include "simulate/surface.h"
@@ -18,6 +19,32 @@ static const double smallest_optimum_ln = 0.02;
 enum { SIBLINGS_MAX = 3 };
 static const char defaults_name[] = "defaults.json";
 
+/* "_1p34b": a model of 1.34 billion parameters. Its first character; NULL = the name does not end so. */
+static const char *find_size(const char *name, const char *end, double *ret_size_b)
+{
+	const char *at = end;
+	while (at > name && at[-1] != '_')
+		at--;
+	char number[16] = "";
+	size_t length = (size_t)(end - at);
+	if (at == name || length < 2 || length > sizeof(number) || end[-1] != 'b')
+		return NULL;
+	for (size_t i = 0; i + 1 < length; i++)
+		number[i] = at[i] == 'p' ? '.' : at[i];
+	return parse_number(number, ret_size_b) && *ret_size_b > 0 ? at : NULL;
+}
+
+/* `<family>[_<size>]__<device>`: how much of it is the family. */
+static size_t family_length(const char *name, double *ret_size_b)
+{
+	const char *end = strstr(name, "__");
+	end = end ? end : name + strlen(name);
+	const char *size = find_size(name, end, ret_size_b);
+	if (!size)
+		*ret_size_b = 1;
+	return (size_t)((size ? size - 1 : end) - name);
+}
+
 static void take_job(struct bench *b, struct simulated_job *job, enum group group)
 {
 	if (!(job->optimum_ln > smallest_optimum_ln)) {
@@ -25,11 +52,14 @@ static void take_job(struct bench *b, struct simulated_job *job, enum group grou
 		simulated_job_release(job);
 		return;
 	}
-	const char *end = strstr(job->name, "__");
-	size_t family = end ? (size_t)(end - job->name) : strlen(job->name);
+	double size_b;
+	size_t family = family_length(job->name, &size_b);
+	job->failures_explain = b->options->hints;
 	grow_array(&b->jobs, &b->capacity, b->n_jobs + 1, sizeof(*b->jobs));
-	b->jobs[b->n_jobs++] = (struct bench_job){
-		.job = *job, .group = group, .family = arena_strndup(&b->arena, job->name, family)};
+	b->jobs[b->n_jobs++] = (struct bench_job){.job = *job,
+		.group = group,
+		.family = arena_strndup(&b->arena, job->name, family),
+		.size_b = size_b};
 }
 
 static bool has_memory_readings(const struct simulated_job *job)
@@ -89,7 +119,15 @@ static enum err_code load_surfaces(struct bench *b, struct err *reterr)
 	return code;
 }
 
-/* Nearest first: by the number of devices, then in the order of the files. */
+/* [number of devices differs] + |ln ratio of the model sizes|, as experience is ranked elsewhere; between
+ * equals the nearer number of devices. */
+static double distance_of(const struct bench_job *a, const struct bench_job *b)
+{
+	double apart = fabs(log((double)a->job.devices / b->job.devices));
+	return (apart > 0) + fabs(log(a->size_b / b->size_b)) + 1e-3 * apart;
+}
+
+/* Nearest first, then in the order of the files. */
 static void teach(struct bench *b, size_t self)
 {
 	const struct simulated_job *siblings[SIBLINGS_MAX];
@@ -100,7 +138,7 @@ static void teach(struct bench *b, size_t self)
 		const struct bench_job *other = &b->jobs[i];
 		if (i == self || !other->job.is_measured || strcmp(other->family, mine->family) != 0)
 			continue;
-		double d = fabs(log((double)other->job.devices / mine->job.devices));
+		double d = distance_of(mine, other);
 		size_t at = n;
 		for (; at > 0 && distance[at - 1] > d; at--)
 			if (at < SIBLINGS_MAX) {

@@ -26,6 +26,11 @@
 
 enum campaign_mode { CAMPAIGN_READ, CAMPAIGN_WRITE };
 
+struct progress_running { /* one of several executions at once */
+	int trial;        /* 0 = the reference */
+	int update;
+};
+
 /* What a person may want to see while it happens. Strings are borrowed for the call. */
 enum progress_kind {
 	PROGRESS_STAGE,   /* text: what begins ("reference run 2 of 4", "building") */
@@ -41,8 +46,10 @@ struct progress {
 	int update, updates; /* of the running execution */
 	double elapsed_s;    /* of the running execution */
 	int trials_done, trials_budget;
-	double best_ln; /* incumbent's measured gain; NAN = none */
-	double eta_s;   /* until the trial budget is used; NAN = unknown */
+	double best_ln;                         /* incumbent's measured gain; NAN = none */
+	double eta_s;                           /* until the trial budget is used; NAN = unknown */
+	const struct progress_running *running; /* several at once: all that run; NULL = one alone */
+	size_t n_running;
 	const struct state *state;
 	const struct trial *trial;
 	const struct refusal *refusal;
@@ -86,6 +93,8 @@ struct campaign {
 	 * patches_gather(). */
 	bool *patch_gone;
 	size_t n_patch_gone;
+	bool early_stop; /* search trials that are slower than the best so far are stopped; set by
+			    search_run() */
 	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */
 };
 

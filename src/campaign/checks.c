@@ -66,6 +66,7 @@ static enum err_code run_command(struct check *check, struct err *reterr)
 		.env = environment(check, &arena, control),
 		.control_dir = control,
 		.log_path = check->log,
+		.cpus = check->p->cpus,
 		.network = check->c->task.launch.network,
 		.sandbox = check->c->options.sandbox,
 		.read_only = check->p->frozen,
@@ -109,7 +110,7 @@ static double last_number(const char *log)
 	return value;
 }
 
-static double reference_eval(const struct state *s)
+double checks_reference_eval(const struct state *s)
 {
 	double sum = 0;
 	int n = 0;
@@ -138,7 +139,7 @@ static enum err_code evaluate(struct check *check, struct receipt *r, double *re
 {
 	TRY(run_command(check, reterr));
 	double value = ended_well(&check->outcome) ? last_number(check->log) : NAN;
-	double reference = reference_eval(&check->c->state);
+	double reference = check->request->reference_eval;
 	/* The first reference run is what the others are compared with. An evaluation that fails is as far
 	 * off as can be. */
 	if (isfinite(value) && !isfinite(reference))

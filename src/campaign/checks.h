@@ -12,11 +12,13 @@ struct checks_request {
 	const char *run_dir;       /* the run's folder as the job left it */
 	const char *reference_dir; /* a fresh copy of the unpatched reference build, for the evaluation; NULL
 				      = no evaluation */
+	double reference_eval;     /* mean of the reference runs' evaluations; NAN = none yet */
 	const char *work_dir;      /* for logs and control files: <control>/checks */
 };
 
 /* True when the task configures the evaluation, which wants a reference build. */
 bool checks_want_reference(const struct campaign *c);
+double checks_reference_eval(const struct state *s);
 /* Fills r->tests_passed, eval_difference and resume_difference of what is configured. *ret_eval: the
  * evaluation's value, NAN without one. *ret_device_s: what the checks cost. *ret_stopped: the user stopped
  * them. */

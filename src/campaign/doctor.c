@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "campaign/slots.h"
 #include "campaign/stages.h"
 #include "campaign/trial_int.h"
 
@@ -59,7 +60,9 @@ static enum err_code reference_failed(struct campaign *c, const struct execution
 	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
 	const char *reason = v->primary >= 0 ? v->items[v->primary].reason
 					     : "the updates of the window did not arrive one by one";
-	const char *hint = campaign_log_format(c) ? log_hint(c, run) : hook_hint(c, run);
+	const char *hint = run->failure == FAILURE_OOM ? "declare reference settings that fit in memory"
+			   : campaign_log_format(c)    ? log_hint(c, run)
+						       : hook_hint(c, run);
 	return err_set(reterr, ERR_FAILED,
 		"the reference itself does not pass: %s (%s)%s%s\n"
 		"log: %s/%s\n"
@@ -223,6 +226,7 @@ enum err_code doctor_run(struct campaign *c, const struct doctor_options *option
 	int wanted = MAX_OF(options->runs ? options->runs : DEFAULT_RUNS, FEWEST_RUNS);
 	TRY(take_answers(c, reterr));
 	TRY(campaign_check_lock(c, reterr));
+	TRY(slots_check(c, 1, reterr));
 	TRY(machine_read(&result.machine, reterr));
 	if (begins_anew(c, options)) {
 		struct progress p = {.kind = PROGRESS_STAGE, .text = "probing the machine"};

@@ -1,5 +1,5 @@
-/* From a folder of diffs to levers of the campaign: parse, audit, record. What is refused is recorded too,
- * with its reason. */
+/* From folders of patches and branches to levers of the campaign: parse, audit, record. What is refused is
+ * recorded too, with its reason, and so is why two patches do not go together. */
 #include "base/base.h"
 
 #include <math.h>
@@ -78,17 +78,70 @@ static json_t *findings_to_json(const struct audit_report *report)
 	return findings;
 }
 
-static json_t *conflicts_to_json(const struct state *s, const struct patch_pool *pool, size_t self)
+/* ---- what a patch does not go together with ---- */
+
+struct conflicts { /* JSON of a proposal: digests, and the reason of each */
+	json_t *digests, *reasons;
+};
+
+static void add_conflict(struct conflicts *list, const char *digest, const char *reason)
 {
-	json_t *conflicts = json_array();
-	/* An earlier version of the same patch is never stacked with the new one. */
-	for (size_t i = 0; i < s->space.n_patches; i++)
-		if (strcmp(s->space.patches[i].name, pool->patches[self].name) == 0)
-			json_array_append_new(conflicts, json_string(s->space.patches[i].digest));
-	for (size_t other = 0; other < pool->n_patches; other++)
-		if (pool->conflicts[self * pool->n_patches + other])
-			json_array_append_new(conflicts, json_string(pool->patches[other].digest));
-	return conflicts;
+	json_array_append_new(list->digests, json_string(digest));
+	json_object_set_new(list->reasons, digest, json_from_text(reason));
+}
+
+static size_t find_in_pool(const struct patch_pool *pool, const char *digest)
+{
+	size_t i = 0;
+	while (i < pool->n_patches && strcmp(pool->patches[i].digest, digest) != 0)
+		i++;
+	return i;
+}
+
+/* A lever whose diff lies in no folder any more: its own copy tells. */
+static enum err_code compare_with_gone(struct campaign *c, const struct patch *patch, size_t lever,
+	struct conflicts *list, struct err *reterr)
+{
+	const struct state *s = &c->state;
+	const struct patch_lever *other = &s->space.patches[lever];
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, s->patch_paths[lever]);
+	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf reason = STRBUF_INIT;
+	bool conflict = false;
+	if (strcmp(other->name, patch->name) == 0) {
+		/* An earlier version of the same patch is never stacked with the new one. */
+		add_conflict(list, other->digest, "an earlier version of the same patch");
+		return OK;
+	}
+	struct err why = ERR_INIT;
+	enum err_code code = file_read(path, FILE_CAP_DEFAULT, &diff, &why);
+	if (code == OK)
+		code = patch_conflict(
+			other->name, diff.buf, patch->name, patch->diff, &conflict, &reason, &why);
+	if (code == ERR_IO)
+		return err_set(reterr, code, "%s", why.message);
+	/* A copy that was removed or edited cannot be built either. */
+	if (code != OK || conflict)
+		add_conflict(list, other->digest, code != OK ? why.message : reason.buf);
+	return OK;
+}
+
+static enum err_code set_conflicts(
+	struct campaign *c, const struct patch_pool *pool, size_t self, json_t *body, struct err *reterr)
+{
+	const struct space *space = &c->state.space;
+	struct conflicts list = {json_array(), json_object()};
+	json_object_set_new(body, "conflicts", list.digests);
+	json_object_set_new(body, "conflict_reasons", list.reasons);
+	for (size_t i = 0; i < space->n_patches; i++)
+		if (find_in_pool(pool, space->patches[i].digest) == pool->n_patches)
+			TRY(compare_with_gone(c, &pool->patches[self], i, &list, reterr));
+	for (size_t other = 0; other < pool->n_patches; other++) {
+		const char *reason = pool->conflicts[self * pool->n_patches + other];
+		if (reason)
+			add_conflict(&list, pool->patches[other].digest, reason);
+	}
+	return OK;
 }
 
 static json_t *patch_to_json(const struct patch *patch)
@@ -118,7 +171,11 @@ static enum err_code propose(struct campaign *c, const struct patch_pool *pool, 
 	json_object_set_new(body, "kind", json_string("patches"));
 	json_object_set_new(body, "patch", patch_to_json(patch));
 	json_object_set_new(body, "diff_path", json_string(relative));
-	json_object_set_new(body, "conflicts", conflicts_to_json(&c->state, pool, index));
+	enum err_code code = set_conflicts(c, pool, index, body, reterr);
+	if (code != OK) {
+		json_decref(body);
+		return code;
+	}
 	json_object_set_new(body, "audit", json_string(report->review ? "review" : "clean"));
 	json_object_set_new(body, "findings", findings_to_json(report));
 	TRY(campaign_append(c, ENTRY_PROPOSAL, 0, NULL, json_dump_take(body), NULL, reterr));
@@ -206,12 +263,53 @@ static void mark_gone(struct campaign *c, const struct presence *now)
 	}
 }
 
-static enum err_code gather_folder(
-	struct campaign *c, const char *dir, struct presence *now, struct err *reterr)
+/* Why patches that are at hand are not stacked: as notes, for the table of trials has no row for a pair. */
+static void note_clashes(struct campaign *c)
 {
+	enum { SHOWN = 10 };
+	const struct state *s = &c->state;
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_clashes; i++) {
+		const struct patch_clash *clash = &s->clashes[i];
+		if (c->patch_gone[clash->first] || c->patch_gone[clash->second] || n++ >= SHOWN)
+			continue;
+		CLEANUP(free_ptr)
+		char *text = xasprintf("patches %s and %s are not stacked: %s",
+			s->space.patches[clash->first].name, s->space.patches[clash->second].name,
+			clash->reason);
+		campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+	}
+	if (n <= SHOWN)
+		return;
+	CLEANUP(free_ptr)
+	char *more = xasprintf("%zu more pairs of patches are not stacked: infrarsi report", n - SHOWN);
+	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = more});
+}
+
+/* The sources that the task names; folders are its own unless their path is absolute. */
+static size_t list_sources(const struct task *task, struct arena *arena, struct patch_source *sources)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < task->n_proposers; i++) {
+		const struct proposer *p = &task->proposers[i];
+		if (p->kind != PROPOSE_PATCHES)
+			continue;
+		sources[n++] = (struct patch_source){
+			.dir = !p->dir || *p->dir == '/' ? p->dir
+							 : arena_printf(arena, "%s/%s", task->root, p->dir),
+			.branches = p->branches.items,
+			.n_branches = p->branches.count};
+	}
+	return n;
+}
+
+static enum err_code gather(struct campaign *c, struct presence *now, struct err *reterr)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	struct patch_pool pool = {0};
-	CLEANUP(free_ptr) char *path = *dir == '/' ? xstrdup(dir) : xasprintf("%s/%s", c->task.root, dir);
-	TRY(patch_pool_read(&c->task, c->snapshot.commit, c->snapshot.prefix, path, &pool, reterr));
+	struct patch_source *sources = arena_array(&arena, c->task.n_proposers, sizeof(*sources));
+	size_t n = list_sources(&c->task, &arena, sources);
+	TRY(patch_pool_read(&c->task, c->snapshot.commit, c->snapshot.prefix, sources, n, &pool, reterr));
 	enum err_code code = OK;
 	for (size_t i = 0; i < pool.n_refused && code == OK; i++)
 		code = refuse(c, pool.refused[i].name, "", "patch", pool.refused[i].reason, reterr);
@@ -226,13 +324,14 @@ enum err_code patches_gather(struct campaign *c, struct err *reterr)
 {
 	struct presence now = {0};
 	enum err_code code = OK;
-	for (size_t i = 0; i < c->task.n_proposers && code == OK; i++)
-		if (c->task.proposers[i].kind == PROPOSE_PATCHES)
-			code = gather_folder(c, c->task.proposers[i].dir, &now, reterr);
+	if (c->task.n_proposers)
+		code = gather(c, &now, reterr);
 	if (code == OK)
 		code = campaign_refresh(c, reterr);
-	if (code == OK)
+	if (code == OK) {
 		mark_gone(c, &now);
+		note_clashes(c);
+	}
 	free(now.digests);
 	return code;
 }

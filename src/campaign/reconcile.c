@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,29 +18,75 @@
 #include "campaign/trial_int.h"
 
 struct open_execution {
-	bool registered, started;
-	int trial;
+	bool started;
+	int trial;      /* 0 = none of the search */
+	int64_t number; /* of the execution; 0 = it was only registered */
 	const char *signature;
 	const char *body; /* of the `started` entry */
 };
 
-static void follow(const struct ledger_entry *e, struct open_execution *open)
+struct open_list {                    /* in the order of their beginning */
+	struct open_execution *items; /* malloc */
+	size_t count, capacity;
+};
+
+static int64_t number_in(const struct ledger_entry *e)
 {
+	CLEANUP(json_decref_ptr) json_t *body = NULL;
+	if (json_object_parse(e->body, "ledger", &body, NULL) != OK)
+		return 0;
+	/* A receipt that was overtaken has another number than its execution. */
+	bool renumbered = json_object_get(body, "execution") != NULL;
+	return json_integer_of(body, renumbered ? "execution" : "seq");
+}
+
+static struct open_execution *open_add(struct open_list *open)
+{
+	grow_array(&open->items, &open->capacity, open->count + 1, sizeof(*open->items));
+	struct open_execution *o = &open->items[open->count++];
+	*o = (struct open_execution){.signature = ""};
+	return o;
+}
+
+/* A trial has one execution; others go by its number. */
+static struct open_execution *open_find(struct open_list *open, const struct ledger_entry *e)
+{
+	int64_t number = e->trial ? 0 : number_in(e);
+	for (size_t i = 0; i < open->count; i++) {
+		struct open_execution *o = &open->items[i];
+		if (o->trial == e->trial && (e->trial || o->number == number))
+			return o;
+	}
+	return NULL;
+}
+
+static void follow(const struct ledger_entry *e, struct open_list *open)
+{
+	struct open_execution *o;
 	switch (e->kind) {
 	case ENTRY_CAMPAIGN:
+		open->count = 0;
+		break;
 	case ENTRY_FINISHED:
 	case ENTRY_INTERRUPTED:
 	case ENTRY_TRANSIENT:
-		*open = (struct open_execution){0};
+		o = open_find(open, e);
+		if (o)
+			memmove(o, o + 1, (size_t)(&open->items[--open->count] - o) * sizeof(*o));
 		break;
 	case ENTRY_REGISTERED:
-		*open = (struct open_execution){
-			.registered = true, .trial = e->trial, .signature = e->signature};
+		o = open_add(open);
+		o->trial = e->trial;
+		o->signature = e->signature;
 		break;
 	case ENTRY_STARTED:
-		open->started = true;
-		open->trial = e->trial;
-		open->body = e->body;
+		o = e->trial ? open_find(open, e) : NULL;
+		if (!o)
+			o = open_add(open);
+		o->started = true;
+		o->trial = e->trial;
+		o->number = number_in(e);
+		o->body = e->body;
 		break;
 	default:
 		break;
@@ -89,7 +136,8 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 	verdict_add_review(&verdict, row->review);
 	receipt_window(r, &stats);
 	char log[64];
-	snprintf(log, sizeof(log), "logs/%04lld.log", (long long)r->seq);
+	int64_t execution = json_integer_of(started, "seq");
+	snprintf(log, sizeof(log), "logs/%04lld.log", (long long)execution);
 	struct execution_record record = {.receipt = r,
 		.build_s = row->build_s,
 		.checks_s = row->checks_s,
@@ -100,7 +148,10 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 		.stats = &stats,
 		.finalist = (int)json_integer_of(started, "finalist"),
 		.pair = (int)json_integer_of(started, "pair"),
-		.is_candidate_side = strcmp(json_text_of(started, "side"), "candidate") == 0};
+		.is_candidate_side = strcmp(json_text_of(started, "side"), "candidate") == 0,
+		.execution = execution,
+		.slot = json_text_of(started, "slot"),
+		.at_once = (int)json_integer_of(started, "at_once")};
 	return campaign_append(
 		c, ENTRY_FINISHED, r->trial, r->signature, state_finished_body(&record), NULL, reterr);
 }
@@ -110,18 +161,20 @@ static enum err_code close_started(struct campaign *c, const struct open_executi
 	CLEANUP(json_decref_ptr) json_t *started = NULL;
 	TRY(json_object_parse(open->body, "ledger", &started, reterr));
 	int64_t seq = json_integer_of(started, "seq");
-	CLEANUP(free_ptr) char *relative = xasprintf("receipts/%04lld.json", (long long)seq);
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, relative);
 	CLEANUP(free_ptr) char *control = xasprintf("%s/control/%04lld", c->dir, (long long)seq);
 	struct receipt receipt;
 	enum seal_state seal;
 	struct err ignored = ERR_INIT;
 	struct row_journal row;
 	row_journal_read(control, seq, json_text_of(started, "nonce"), &row);
+	int64_t receipt_seq = row.receipt_seq > 0 ? row.receipt_seq : seq;
+	CLEANUP(free_ptr) char *relative = xasprintf("receipts/%04lld.json", (long long)receipt_seq);
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, relative);
 	if (receipt_read(path, &c->keys, &receipt, &seal, &ignored) == OK) {
 		/* The job knows its nonce; it does not know the campaign's key. */
 		bool is_ours = seal == SEAL_HMAC_AND_ED25519 &&
-			       strcmp(receipt.campaign, c->state.campaign_id) == 0 && receipt.seq == seq &&
+			       strcmp(receipt.campaign, c->state.campaign_id) == 0 &&
+			       receipt.seq == receipt_seq &&
 			       strcmp(receipt.nonce, json_text_of(started, "nonce")) == 0;
 		enum err_code code =
 			is_ours ? adopt_receipt(c, relative, &receipt, started, &row, reterr) : OK;
@@ -154,14 +207,14 @@ enum err_code trial_reconcile(struct campaign *c, struct err *reterr)
 	struct arena arena = ARENA_INIT;
 	struct ledger_entry *entries = NULL;
 	size_t n = 0;
-	struct open_execution open = {0};
+	struct open_list open = {0};
 	enum err_code code = ledger_read_all(c->ledger, &arena, &entries, &n, reterr);
 	for (size_t i = 0; i < n && code == OK; i++)
 		follow(&entries[i], &open);
-	if (code == OK && open.started)
-		code = close_started(c, &open, reterr);
-	else if (code == OK && open.registered)
-		code = close_registered(c, &open, reterr);
+	for (size_t i = 0; i < open.count && code == OK; i++)
+		code = open.items[i].started ? close_started(c, &open.items[i], reterr)
+					     : close_registered(c, &open.items[i], reterr);
+	free(open.items);
 	arena_release(&arena);
 	TRY(code);
 	/* Workspaces and sockets of executions that are over; receipts and logs stay. */

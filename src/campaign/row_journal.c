@@ -25,6 +25,8 @@ enum err_code row_journal_write(const char *control_dir, int64_t seq, const char
 	json_t *json = json_object();
 	json_object_set_new(json, "seq", json_integer(seq));
 	json_object_set_new(json, "nonce", json_string(nonce));
+	if (row->receipt_seq != seq)
+		json_object_set_new(json, "receipt_seq", json_integer(row->receipt_seq));
 	json_object_set_new(json, "build_s", json_from_number(row->build_s));
 	json_object_set_new(json, "checks_s", json_from_number(row->checks_s));
 	json_object_set_new(json, "eval", json_from_number(row->eval_value));
@@ -51,6 +53,7 @@ bool row_journal_read(const char *control_dir, int64_t seq, const char *nonce, s
 	json = json_loadb(text.buf, text.len, JSON_REJECT_DUPLICATES, NULL);
 	if (json_integer_of(json, "seq") != seq || strcmp(json_text_of(json, "nonce"), nonce) != 0)
 		return false;
+	ret_row->receipt_seq = json_integer_of(json, "receipt_seq");
 	ret_row->build_s = amount(json, "build_s");
 	ret_row->checks_s = amount(json, "checks_s");
 	ret_row->eval_value = json_number_of(json, "eval");

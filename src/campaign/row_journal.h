@@ -11,6 +11,7 @@
 enum { ROW_REVIEW_SIZE = 256 };
 
 struct row_journal {
+	int64_t receipt_seq; /* 0 = that of the execution */
 	double build_s, checks_s;
 	double eval_value;            /* NAN = none */
 	char review[ROW_REVIEW_SIZE]; /* "" = none */

@@ -5,26 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "campaign/narrow.h"
+#include "campaign/budget.h"
 #include "campaign/promote.h"
-#include "campaign/stages.h"
-#include "campaign/trial.h"
+#include "campaign/run_int.h"
+#include "campaign/slots.h"
+#include "model/columns.h"
 
 enum { TRANSIENT_TRIES = 3 };
 
-struct search {
-	struct campaign *c;
-	const struct run_options *options;
-	const struct strategy *strategy;
-	struct narrowing narrowing;
-	int budget;
-	int transient_in_a_row;
-};
+void search_note(struct campaign *c, const char *text)
+{
+	struct progress p = {.kind = PROGRESS_NOTE, .text = text};
+	campaign_report_progress(c, &p);
+}
 
 static json_t *decision_json(const struct search *run, const struct decision *d)
 {
@@ -47,11 +44,40 @@ static json_t *decision_json(const struct search *run, const struct decision *d)
 	json_object_set_new(body, "predicted_peak_bytes", json_from_number(d->predicted_peak_bytes));
 	json_object_set_new(body, "incumbent_ln", json_from_number(d->incumbent_ln));
 	json_object_set_new(body, "reason", json_from_text(d->reason));
+	CLEANUP(strbuf_release) struct strbuf switches = STRBUF_INIT;
+	search_switches_text(&s->search.switches, &switches);
+	if (switches.len)
+		json_object_set_new(body, "switches", json_string(switches.buf));
 	return body;
 }
 
-/* Decides, or takes up the decision that a crash left unregistered. *ret_id 0: nothing left to try. */
-static enum err_code decide(struct search *run, int64_t *ret_id, struct err *reterr)
+/* What the user named is tried whatever it is worth: the models do not know why they believe in it. */
+static bool is_users_start(const struct search_input *in, const struct decision *d)
+{
+	for (size_t i = 0; i < in->n_user_starts; i++)
+		if (same_settings(in->user_starts[i], d->setting, in->model.n_levers))
+			return true;
+	return false;
+}
+
+/* True: the search ends here, and text says why. Said once where it goes on all the same. */
+static bool is_not_worth_it(
+	struct search *run, const struct search_input *in, const struct decision *d, struct strbuf *text)
+{
+	struct worth_of_trial worth = budget_worth(run->c, d);
+	if (is_users_start(in, d) || budget_is_worth_it(&worth))
+		return false;
+	budget_describe_worth(run->c, &worth, text);
+	if (run->stops_not_worth)
+		return true;
+	if (!run->worth_said)
+		search_note(run->c, text->buf);
+	run->worth_said = true;
+	return false;
+}
+
+enum err_code search_decide(struct search *run, int64_t *ret_id, enum search_over_why *ret_why,
+	struct strbuf *text, struct err *reterr)
 {
 	struct state *s = &run->c->state;
 	if (s->has_pending_decision) {
@@ -64,7 +90,12 @@ static enum err_code decide(struct search *run, int64_t *ret_id, struct err *ret
 	TRY(run->strategy->next(&input, &decision, reterr));
 	enum err_code code = OK;
 	*ret_id = 0;
-	if (decision.found)
+	if (!decision.found) {
+		*ret_why = SEARCH_OVER_EXHAUSTED;
+		strbuf_addstr(text, "every legal candidate has been tried");
+	} else if (is_not_worth_it(run, &input, &decision, text))
+		*ret_why = SEARCH_OVER_NOT_WORTH;
+	else
 		code = campaign_append(run->c, ENTRY_DECISION, 0, NULL,
 			json_dump_take(decision_json(run, &decision)), ret_id, reterr);
 	decision_release(&decision);
@@ -72,8 +103,7 @@ static enum err_code decide(struct search *run, int64_t *ret_id, struct err *ret
 	return campaign_refresh(run->c, reterr);
 }
 
-/* The signature is in the ledger before anything runs: no candidate is ever tried twice by accident. */
-static enum err_code register_trial(struct search *run, int64_t decision_id, struct candidate *ret_candidate,
+enum err_code search_register(struct search *run, int64_t decision_id, struct candidate *ret_candidate,
 	int *ret_number, struct err *reterr)
 {
 	struct state *s = &run->c->state;
@@ -112,18 +142,30 @@ static double eta_s(const struct search *run)
 			    : NAN;
 }
 
-static void report_trial(struct search *run, int number)
+void search_fill_progress(const struct search *run, struct progress *p)
+{
+	const struct state *s = &run->c->state;
+	p->trials_done = s->n_counted;
+	p->trials_budget = run->budget;
+	p->best_ln = measured_best_ln(s);
+	p->eta_s = eta_s(run);
+}
+
+void search_label(const struct search *run, const struct candidate *candidate, int nth, struct strbuf *label)
+{
+	const struct state *s = &run->c->state;
+	strbuf_addf(label, "%d/%d  %s: ", nth, run->budget, s->trials[s->n_trials - 1].operators);
+	candidate_describe(candidate, NULL, &s->space, label);
+}
+
+void search_report_trial(struct search *run, int number)
 {
 	const struct state *s = &run->c->state;
 	for (size_t i = 0; i < s->n_trials; i++) {
 		if (s->trials[i].number != number)
 			continue;
-		struct progress p = {.kind = PROGRESS_TRIAL,
-			.trial = &s->trials[i],
-			.trials_done = s->n_counted,
-			.trials_budget = run->budget,
-			.best_ln = measured_best_ln(s),
-			.eta_s = eta_s(run)};
+		struct progress p = {.kind = PROGRESS_TRIAL, .trial = &s->trials[i]};
+		search_fill_progress(run, &p);
 		campaign_report_progress(run->c, &p);
 	}
 }
@@ -134,18 +176,11 @@ static enum err_code run_trial(
 	struct candidate candidate = CANDIDATE_INIT;
 	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
 	int number = 0;
-	enum err_code code = register_trial(run, decision_id, &candidate, &number, reterr);
+	enum err_code code = search_register(run, decision_id, &candidate, &number, reterr);
 	if (code == OK) {
-		const struct state *s = &run->c->state;
-		strbuf_addf(&label, "%d/%d  %s: ", s->n_counted + 1, run->budget,
-			s->trials[s->n_trials - 1].operators);
-		candidate_describe(&candidate, NULL, &s->space, &label);
-		struct progress p = {.kind = PROGRESS_STAGE,
-			.text = label.buf,
-			.trials_done = s->n_counted,
-			.trials_budget = run->budget,
-			.best_ln = measured_best_ln(s),
-			.eta_s = eta_s(run)};
+		search_label(run, &candidate, run->c->state.n_counted + 1, &label);
+		struct progress p = {.kind = PROGRESS_STAGE, .text = label.buf};
+		search_fill_progress(run, &p);
 		campaign_report_progress(run->c, &p);
 		struct execute_request request = {
 			.role = ROLE_SEARCH, .trial = number, .candidate = &candidate, .label = label.buf};
@@ -153,51 +188,18 @@ static enum err_code run_trial(
 	}
 	candidate_release(&candidate);
 	if (code == OK)
-		report_trial(run, number);
+		search_report_trial(run, number);
 	return code;
 }
 
-/* *ret_which: a line about it, NULL for the number of trials. */
-static bool budget_is_used(const struct search *run, const char **ret_which)
+enum err_code search_end(struct search *run, enum search_over_why why, const char *text, struct err *reterr)
 {
-	const struct budget *budget = &run->c->task.budget;
-	const struct state *s = &run->c->state;
-	if (s->n_counted >= run->budget)
-		*ret_which = NULL; /* the ordinary end */
-	else if (budget->device_hours > 0 && s->cost.search_s >= 3600 * budget->device_hours)
-		*ret_which = "the budget of device-hours is used";
-	else if (budget->wall_s > 0 && clock_now_s() - run->c->opened_s >= budget->wall_s)
-		*ret_which = "the budget of wall time is used";
-	else
-		return false;
-	return true;
+	search_note(run->c, text);
+	return budget_record_end(run->c, why, text, reterr);
 }
 
-static void note(struct campaign *c, const char *text)
+enum err_code search_count_end(struct search *run, enum execute_end end, struct err *reterr)
 {
-	struct progress p = {.kind = PROGRESS_NOTE, .text = text};
-	campaign_report_progress(c, &p);
-}
-
-static enum err_code search_step(struct search *run, bool *ret_more, struct err *reterr)
-{
-	const char *which = NULL;
-	int64_t decision_id = 0;
-	enum execute_end end = EXECUTE_FINISHED;
-	*ret_more = false;
-	if (campaign_stop_wanted(run->c))
-		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
-	if (budget_is_used(run, &which)) {
-		if (which)
-			note(run->c, which);
-		return OK;
-	}
-	TRY(decide(run, &decision_id, reterr));
-	if (!decision_id) {
-		note(run->c, "every legal candidate has been tried");
-		return OK;
-	}
-	TRY(run_trial(run, decision_id, &end, reterr));
 	if (end == EXECUTE_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	run->transient_in_a_row = end == EXECUTE_TRANSIENT ? run->transient_in_a_row + 1 : 0;
@@ -205,6 +207,26 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 		return err_set(reterr, ERR_FAILED,
 			"%d executions in a row could not be carried out; see the notes above",
 			TRANSIENT_TRIES);
+	return OK;
+}
+
+static enum err_code search_step(struct search *run, bool *ret_more, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	int64_t decision_id = 0;
+	enum execute_end end = EXECUTE_FINISHED;
+	*ret_more = false;
+	if (campaign_stop_wanted(run->c))
+		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
+	if (run->c->state.n_counted >= run->budget)
+		return OK;
+	enum search_over_why why = budget_ends_search(run->c, &text);
+	if (why == SEARCH_OVER_NONE)
+		TRY(search_decide(run, &decision_id, &why, &text, reterr));
+	if (!decision_id)
+		return search_end(run, why, text.buf, reterr);
+	TRY(run_trial(run, decision_id, &end, reterr));
+	TRY(search_count_end(run, end, reterr));
 	*ret_more = true;
 	return OK;
 }
@@ -227,6 +249,19 @@ static enum err_code check_ready(
 	return OK;
 }
 
+static enum err_code check_worth(const struct campaign *c, const struct run_options *options,
+	bool *ret_stops_not_worth, struct err *reterr)
+{
+	if (options->stop_when_not_worth && c->task.contract.horizon_updates <= 0)
+		return err_set(reterr, ERR_INPUT,
+			"--stop-when-not-worth: %s does not say contract.horizon, the updates that the "
+			"faster job "
+			"will run, so nobody can tell what a trial is worth",
+			c->task.path);
+	*ret_stops_not_worth = options->stop_when_not_worth || c->task.search_stop == STOP_NOT_WORTH;
+	return OK;
+}
+
 /* The table of trials begins with what was refused before any of them ran. */
 static void report_refusals(struct campaign *c)
 {
@@ -244,7 +279,12 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 		.budget = options->trials > 0 ? options->trials : c->task.budget.trials};
 	if (!run.strategy)
 		return err_set(reterr, ERR_INPUT, "unknown strategy '%s'", options->strategy);
+	TRY(slots_check(c, options->parallel, reterr));
 	TRY(check_ready(c, options, reterr));
+	c->task.search = switches_merge(c->task.search, options->switches);
+	TRY(campaign_refresh(c, reterr));
+	TRY(check_worth(c, options, &run.stops_not_worth, reterr));
+	c->early_stop = options->early_stop || c->task.early_stop;
 	TRY(patches_gather(c, reterr));
 	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
 		&c->arena, &run.narrowing, reterr));
@@ -253,7 +293,10 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more)
 		report_refusals(c);
-	while (more)
-		TRY(search_step(&run, &more, reterr));
+	if (more && options->parallel > 1)
+		TRY(search_run_parallel(&run, reterr));
+	else
+		while (more)
+			TRY(search_step(&run, &more, reterr));
 	return options->search_only ? OK : promote_run(c, reterr);
 }

@@ -36,6 +36,10 @@ struct run_options {
 	const char **starts; /* "knob=value,knob=value" */
 	size_t n_starts;
 	bool accept_noise;
+	int parallel;                    /* trials at once, each on its own device slot; 0 or 1 = one */
+	bool early_stop;                 /* also where the task does not ask for it */
+	bool stop_when_not_worth;        /* the same; needs a horizon */
+	struct search_switches switches; /* changes what the task says; all zero = nothing */
 };
 /* Search, then promotion. OK when a candidate was delivered; ERR_FAILED is never used for "nothing promoted":
  * look at state_delivered(). ERR_INTERRUPTED when stopped by the user. */

@@ -9,7 +9,9 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/strbuf.h"
+#include "campaign/slots.h"
 #include "campaign/trial_int.h"
+#include "patch/patch.h"
 
 /* What every job gets; everything else of the user's environment stays out unless pass_env names it. */
 static const char *const inherited_names[] = {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH",
@@ -65,7 +67,8 @@ static void common_environment(struct campaign *c, const struct preparation *p, 
 
 static struct env_list env_new(struct campaign *c, struct preparation *p, const char *const *own)
 {
-	size_t room = ARRAY_LEN(inherited_names) + c->task.launch.pass_env.count + count_strings(own) + 8;
+	size_t room = ARRAY_LEN(inherited_names) + c->task.launch.pass_env.count + count_strings(own) +
+		      count_strings(p->slot_env) + 8;
 	struct env_list list = {&p->arena, arena_array(&p->arena, room, sizeof(char *)), 0};
 	common_environment(c, p, &list);
 	return list;
@@ -92,6 +95,8 @@ static void job_environment(struct campaign *c, struct preparation *p)
 		env_inherit(&list, c->task.launch.pass_env.items[i]);
 	for (size_t i = 0; p->resolved.env && p->resolved.env[i]; i++)
 		env_set(&list, p->resolved.env[i]);
+	for (size_t i = 0; p->slot_env[i]; i++)
+		env_set(&list, p->slot_env[i]);
 	add_python_path(c, &list);
 	env_set(&list, arena_printf(&p->arena, "INFRARSI_EVENT_PATH=%s/events", p->control_dir));
 	env_set(&list, arena_printf(&p->arena, "INFRARSI_NONCE=%s", p->nonce));
@@ -112,28 +117,54 @@ static void build_environment(struct campaign *c, struct preparation *p)
 static void recorded_environment(struct campaign *c, struct preparation *p)
 {
 	const struct string_list *pass = &c->task.launch.pass_env;
-	size_t own = count_strings(p->resolved.env);
-	p->recorded_env = arena_array(&p->arena, own + pass->count, sizeof(char *));
+	size_t own = count_strings(p->resolved.env), slot = count_strings(p->slot_env);
+	p->recorded_env = arena_array(&p->arena, own + slot + pass->count, sizeof(char *));
 	for (size_t i = 0; i < own; i++)
 		p->recorded_env[p->n_recorded_env++] = p->resolved.env[i];
+	for (size_t i = 0; i < slot; i++)
+		p->recorded_env[p->n_recorded_env++] = p->slot_env[i];
 	for (size_t i = 0; i < pass->count; i++)
 		p->recorded_env[p->n_recorded_env++] = pass->items[i];
+}
+
+/* `paths`: of n diffs that were made for the same tree. What is left applies one after another. */
+static enum err_code merge_stack(struct campaign *c, struct preparation *p, const char *const *names,
+	const char **paths, size_t n, struct err *reterr)
+{
+	const char **merged = arena_array(&p->arena, n + 1, sizeof(char *));
+	struct err why = ERR_INIT;
+	size_t kept = 0;
+	enum err_code code = patch_stack_files(c->task.root, c->snapshot.commit, c->snapshot.prefix, names,
+		paths, n, &p->arena, merged, &why);
+	p->diff_paths = paths;
+	/* Diffs that do not go together: the build says which, and that is an outcome. */
+	if (code == ERR_INPUT)
+		return OK;
+	if (code != OK)
+		return err_set(reterr, code, "%s", why.message);
+	for (size_t i = 0; i < n; i++)
+		if (merged[i])
+			paths[kept++] = merged[i];
+	paths[kept] = NULL;
+	return OK;
 }
 
 static enum err_code patch_stack(struct campaign *c, struct preparation *p, struct err *reterr)
 {
 	const struct space *space = &c->state.space;
+	const char **paths = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
+	const char **names = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
 	size_t n = 0;
-	p->diff_paths = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
 	p->diff_digests = arena_array(&p->arena, space->n_patches + 1, sizeof(char *));
 	for (size_t i = 0; i < space->n_patches; i++) {
 		if (p->request->candidate->setting[c->task.n_knobs + i] == 0)
 			continue;
 		TRY(state_check_diff(&c->state, i, c->dir, reterr));
-		p->diff_paths[n] = arena_printf(&p->arena, "%s/%s", c->dir, c->state.patch_paths[i]);
+		names[n] = space->patches[i].name;
+		paths[n] = arena_printf(&p->arena, "%s/%s", c->dir, c->state.patch_paths[i]);
 		p->diff_digests[n++] = arena_strdup(&p->arena, space->patches[i].digest);
 	}
-	return OK;
+	return merge_stack(c, p, names, paths, n, reterr);
 }
 
 /* Where the repository's history is: not always <root>/.git (a task in a subfolder, a linked worktree). NULL
@@ -150,7 +181,8 @@ static const char *git_folder(const struct campaign *c, struct arena *arena)
 
 /* What a job has no business reading: the campaign's records (receipts, logs and journals hold the losses
  * that a job could repeat as its own), the repository's history, the signing keys. Of .infrarsi it may read
- * its own build: absolute paths of that end up in what is built. */
+ * its own build, for absolute paths of that end up in what is built, and its own folder, which its evaluation
+ * looks into from another; not the folder of one that runs beside it. */
 static void hidden_paths(struct campaign *c, struct preparation *p)
 {
 	const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -168,8 +200,9 @@ static void hidden_paths(struct campaign *c, struct preparation *p)
 		if (path_exists(p->hidden[i]))
 			p->hidden[kept++] = p->hidden[i];
 	p->hidden[kept] = NULL;
-	p->shown = arena_array(&p->arena, 2, sizeof(char *));
-	p->shown[0] = arena_printf(&p->arena, "%s/work", c->dir);
+	p->shown = arena_array(&p->arena, 3, sizeof(char *));
+	p->shown[0] = arena_printf(&p->arena, "%s/work/builds", c->dir);
+	p->shown[1] = arena_printf(&p->arena, "%s/work/trials/%04lld", c->dir, (long long)p->seq);
 }
 
 /* Each is one mount of the sandbox; of more files than this the hashes before and after are the guard. */
@@ -192,8 +225,6 @@ static void paths(struct campaign *c, struct preparation *p)
 		p->scratch = arena_printf(&p->arena, "%s/home", p->control_dir);
 	p->log_relative = arena_printf(&p->arena, "logs/%04lld.log", (long long)p->seq);
 	p->log_path = arena_printf(&p->arena, "%s/%s", c->dir, p->log_relative);
-	p->receipt_relative = arena_printf(&p->arena, "receipts/%04lld.json", (long long)p->seq);
-	p->receipt_path = arena_printf(&p->arena, "%s/%s", c->dir, p->receipt_relative);
 }
 
 enum err_code preparation_init(struct campaign *c, const struct execute_request *request,
@@ -211,6 +242,7 @@ enum err_code preparation_init(struct campaign *c, const struct execute_request 
 	}
 	*ret_p = p;
 	paths(c, ret_p);
+	slot_fill(&c->task.launch, request->slot, ret_p);
 	job_environment(c, ret_p);
 	build_environment(c, ret_p);
 	recorded_environment(c, ret_p);
@@ -258,6 +290,7 @@ enum err_code trial_describe(
 	add_words(text, "build env", p.build_env);
 	add_words(text, "run      ", p.resolved.argv);
 	add_words(text, "with     ", p.resolved.env);
+	add_words(text, "slot     ", p.slot_env);
 	for (size_t i = 0; i < c->task.launch.pass_env.count; i++)
 		strbuf_addf(text, "passes    %s (value not shown)\n", c->task.launch.pass_env.items[i]);
 	add_words(text, "frozen   ", p.frozen);

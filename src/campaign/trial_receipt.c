@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,11 +159,8 @@ static void fill_identity(struct campaign *c, const struct preparation *p, struc
 	r->schema = RECEIPT_SCHEMA;
 	r->role = p->request->role;
 	r->campaign = arena_strdup(&r->arena, c->state.campaign_id);
-	r->seq = p->seq;
 	r->trial = p->request->trial;
 	r->nonce = arena_strdup(&r->arena, p->nonce);
-	memcpy(r->prev, c->state.last_receipt_digest,
-		strnlen(c->state.last_receipt_digest, sizeof(r->prev) - 1));
 	r->created_utc = arena_strdup(&r->arena, utc);
 	r->candidate_json = arena_strdup(&r->arena, json.buf);
 	candidate_signature(candidate, &c->state.space, r->signature);
@@ -185,6 +183,15 @@ enum err_code receipt_fill_before(struct campaign *c, const struct preparation *
 	return OK;
 }
 
+/* Executions that end in the order of their beginning keep their numbers; one that is overtaken gets a new
+ * one, so that numbers and chain have one order. */
+void receipt_take_place(const struct campaign *c, const struct preparation *p, struct receipt *r)
+{
+	const struct state *s = &c->state;
+	r->seq = p->seq > s->last_receipt_seq ? p->seq : s->next_seq;
+	snprintf(r->prev, sizeof(r->prev), "%s", s->last_receipt_digest);
+}
+
 static struct opt_number known_number(double value)
 {
 	return (struct opt_number){isfinite(value), value};
@@ -203,7 +210,8 @@ static enum err_code fill_failure(
 	struct failure_exit ended = {.exit_status = o->exit_status,
 		.exit_signal = o->exit_signal,
 		.timed_out = o->end == RUN_TIMEOUT,
-		.stalled = o->end == RUN_STALLED || o->end == RUN_STARTUP_TIMEOUT};
+		/* What a job says when it is told to stop is no cause, whoever told it. */
+		.stalled = o->end == RUN_STALLED || o->end == RUN_STARTUP_TIMEOUT || o->end == RUN_STOPPED};
 	struct failure_report report;
 	TRY(failure_classify(p->log_path, &ended, &report, reterr));
 	failure_to_receipt(&report, r);

@@ -49,7 +49,7 @@ struct command {
 };
 
 extern const struct command command_init, command_doctor, command_run, command_report, command_apply,
-	command_verify, command_show, command_audit, command_simulate, command_logs;
+	command_verify, command_show, command_explain, command_audit, command_simulate, command_logs;
 
 /* Finds and runs a command; the whole of main(). */
 int cli_main(int argc, char **argv);
@@ -86,6 +86,24 @@ enum err_code cli_open(const struct common_options *common, enum campaign_mode m
 /* For reading what a campaign recorded; an error where none has begun. */
 enum err_code cli_open_recorded(
 	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+
+/* Which parts of the search take part: fields and options of every command that searches. */
+struct switch_options {
+	const char *operators_off, *operators_on, *starts; /* NULL = not given */
+};
+#define SWITCH_OPTIONS(values, member)                                                                       \
+	{"operators-off", "NAME,...", OPTION_TEXT, "leave operators out of the search; 'list' shows them",   \
+		offsetof(struct values, member.operators_off)},                                              \
+		{"operators-on", "NAME,...", OPTION_TEXT, "let operators take part that are off by default", \
+			offsetof(struct values, member.operators_on)},                                       \
+	{                                                                                                    \
+		"starts", "NAME,...", OPTION_TEXT, "what runs first: experience (default), prior, random",   \
+			offsetof(struct values, member.starts)                                               \
+	}
+enum err_code cli_read_switches(const struct switch_options *o, const char *strategy,
+	struct search_switches *ret_switches, struct err *reterr) MUST_CHECK;
+/* Prints operators and starts where one of the options is "list". */
+bool cli_list_parts(const struct switch_options *o, const struct common_options *common);
 
 /* ERR_INPUT with the names when there is no such strategy; NULL is the default one. */
 enum err_code cli_check_strategy(const char *name, struct err *reterr) MUST_CHECK;

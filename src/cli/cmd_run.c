@@ -12,10 +12,11 @@
 #include "report/report.h"
 
 struct run_values {
-	int trials;
+	int trials, parallel;
 	const char *strategy;
-	bool dry_run, search_only, accept_noise;
+	bool dry_run, search_only, accept_noise, early_stop, stop_when_not_worth;
 	struct option_list fixed, starts;
+	struct switch_options switches;
 };
 
 static json_t *words_json(const char *const *words)
@@ -119,7 +120,9 @@ static void print_result(const struct campaign *c, const struct parsed *parsed, 
 static enum err_code check_arguments(struct campaign *c, const struct run_values *v, struct err *reterr)
 {
 	struct narrowing narrowing;
+	struct search_switches switches;
 	TRY(cli_check_strategy(v->strategy, reterr));
+	TRY(cli_read_switches(&v->switches, v->strategy, &switches, reterr));
 	return narrowing_parse(&c->task, v->fixed.items, v->fixed.count, v->starts.items, v->starts.count,
 		&c->arena, &narrowing, reterr);
 }
@@ -133,8 +136,12 @@ static enum err_code search(struct campaign *c, const struct run_values *v, stru
 		.n_fixed = v->fixed.count,
 		.starts = v->starts.items,
 		.n_starts = v->starts.count,
-		.accept_noise = v->accept_noise};
+		.accept_noise = v->accept_noise,
+		.parallel = v->parallel,
+		.early_stop = v->early_stop,
+		.stop_when_not_worth = v->stop_when_not_worth};
 	TRY(check_arguments(c, v, reterr));
+	TRY(cli_read_switches(&v->switches, v->strategy, &options.switches, reterr));
 	TRY(search_run(c, &options, reterr));
 	return report_write(&c->state, c->dir, reterr);
 }
@@ -145,7 +152,8 @@ static int run(const struct parsed *parsed, void *values)
 	struct progress_view view;
 	struct campaign c = {0};
 	struct err e = ERR_INIT;
-	if (cli_list_strategies(v->strategy, &parsed->common))
+	if (cli_list_strategies(v->strategy, &parsed->common) ||
+		cli_list_parts(&v->switches, &parsed->common))
 		return 0;
 	progress_view_init(&view, &parsed->common);
 	if (cli_open(&parsed->common, CAMPAIGN_WRITE, &view, &c, &e) != OK)
@@ -170,6 +178,15 @@ static const struct option_spec options[] = {
 		offsetof(struct run_values, starts)},
 	{"strategy", "NAME", OPTION_TEXT, "controller (default) or another; 'list' shows them",
 		offsetof(struct run_values, strategy)},
+	SWITCH_OPTIONS(run_values, switches),
+	{"early-stop", NULL, OPTION_FLAG, "stop trials that are slower than the best so far",
+		offsetof(struct run_values, early_stop)},
+	{"stop-when-not-worth", NULL, OPTION_FLAG,
+		"end the search when another trial costs more than it is expected to save",
+		offsetof(struct run_values, stop_when_not_worth)},
+	{"parallel", "N", OPTION_INTEGER,
+		"trials at once, each on a slot of launch.device_slots (default: 1)",
+		offsetof(struct run_values, parallel)},
 	{"search-only", NULL, OPTION_FLAG, "leave promotion for a later call",
 		offsetof(struct run_values, search_only)},
 	{"accept-noise", NULL, OPTION_FLAG, "go on although doctor calls this machine too noisy",

@@ -25,13 +25,15 @@ enum { DEFAULT_TRIALS = 17, DEFAULT_SEED = 1 };
 
 struct simulate_values {
 	const char *surface, *defaults, *strategy, *out;
-	int trials, seed;
-	bool experience;
+	int trials, seed, horizon;
+	bool experience, hints, early_stop, stop_when_not_worth;
+	struct switch_options switches;
 };
 
 struct simulation {
 	const struct parsed *parsed;
 	const struct simulate_values *values;
+	struct search_switches switches;
 	struct simulated_job job;
 	const char *dir, *task_path; /* dir/job holds the repository, dir/state the keys */
 	bool keeps_dir;
@@ -51,7 +53,7 @@ static enum err_code load_surface(struct simulation *s, struct err *reterr)
 	return code;
 }
 
-static enum err_code check_arguments(const struct simulation *s, struct err *reterr)
+static enum err_code check_arguments(struct simulation *s, struct err *reterr)
 {
 	const struct simulate_values *v = s->values;
 	bool has_landscape = s->parsed->n_positional == 1;
@@ -63,9 +65,16 @@ static enum err_code check_arguments(const struct simulation *s, struct err *ret
 	if (v->experience && v->surface)
 		return err_set(
 			reterr, ERR_INPUT, "--experience is for landscapes: a table has none of its own");
-	if (v->seed < 0 || v->trials < 0)
-		return err_set(reterr, ERR_INPUT, "--seed and --trials: expected integers from 1");
-	return cli_check_strategy(v->strategy, reterr);
+	if (v->hints && v->surface)
+		return err_set(reterr, ERR_INPUT,
+			"--hints is for landscapes: a table does not say what is to blame for a failure");
+	if (v->seed < 0 || v->trials < 0 || v->horizon < 0)
+		return err_set(reterr, ERR_INPUT, "--seed, --trials and --horizon: expected integers from 1");
+	if (v->stop_when_not_worth && !v->horizon)
+		return err_set(reterr, ERR_INPUT,
+			"--stop-when-not-worth: say with --horizon how many updates the faster job will run");
+	TRY(cli_check_strategy(v->strategy, reterr));
+	return cli_read_switches(&v->switches, v->strategy, &s->switches, reterr);
 }
 
 /* ---- where ---- */
@@ -144,8 +153,12 @@ static enum err_code run_campaign(struct simulation *s, struct err *reterr)
 	CLEANUP(free_ptr) char *environment = environment_json(s);
 	struct doctor_options doctor = {.runs = SIMULATED_REFERENCE_RUNS};
 	struct doctor_result ignored;
-	struct run_options run = {
-		.trials = trials_of(s->values), .strategy = s->values->strategy, .accept_noise = true};
+	struct run_options run = {.trials = trials_of(s->values),
+		.strategy = s->values->strategy,
+		.accept_noise = true,
+		.early_stop = s->values->early_stop,
+		.stop_when_not_worth = s->values->stop_when_not_worth,
+		.switches = s->switches};
 	/* Begun here, so that doctor does not probe this machine. */
 	TRY(campaign_begin(c, (uint64_t)seed_of(s->values), environment, reterr));
 	TRY(doctor_run(c, &doctor, &ignored, reterr));
@@ -305,13 +318,16 @@ static int run(const struct parsed *parsed, void *values)
 	struct arena arena = ARENA_INIT;
 	struct progress_view view;
 	struct err e = ERR_INIT;
-	if (cli_list_strategies(s.values->strategy, &parsed->common))
+	if (cli_list_strategies(s.values->strategy, &parsed->common) ||
+		cli_list_parts(&s.values->switches, &parsed->common))
 		return 0;
 	progress_view_init(&view, &parsed->common);
 	enum err_code code = check_arguments(&s, &e);
 	if (code == OK)
 		code = s.values->surface ? load_surface(&s, &e)
 					 : landscape_load(parsed->positional[0], &s.job, &e);
+	s.job.failures_explain = s.values->hints;
+	s.job.horizon_updates = s.values->horizon;
 	if (code == OK)
 		code = choose_folder(&s, &arena, &e);
 	if (code == OK)
@@ -333,8 +349,19 @@ static const struct option_spec options[] = {
 		offsetof(struct simulate_values, seed)},
 	{"strategy", "NAME", OPTION_TEXT, "controller (default) or another; 'list' shows them",
 		offsetof(struct simulate_values, strategy)},
+	SWITCH_OPTIONS(simulate_values, switches),
 	{"experience", NULL, OPTION_FLAG, "let the search know what the landscape's sibling device taught",
 		offsetof(struct simulate_values, experience)},
+	{"hints", NULL, OPTION_FLAG,
+		"let crashes and hangs of a landscape say what is to blame, right or wrong",
+		offsetof(struct simulate_values, hints)},
+	{"early-stop", NULL, OPTION_FLAG, "stop trials that are slower than the best so far",
+		offsetof(struct simulate_values, early_stop)},
+	{"horizon", "N", OPTION_INTEGER, "updates that the faster job will run, which price a trial",
+		offsetof(struct simulate_values, horizon)},
+	{"stop-when-not-worth", NULL, OPTION_FLAG,
+		"end the search when another trial costs more than it is expected to save",
+		offsetof(struct simulate_values, stop_when_not_worth)},
 	{"out", "DIR", OPTION_TEXT, "keep the campaign in this empty or new folder",
 		offsetof(struct simulate_values, out)},
 };

@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&command_apply,
 	&command_verify,
 	&command_show,
+	&command_explain,
 	&command_audit,
 	&command_logs,
 	&command_simulate,

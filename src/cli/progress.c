@@ -52,21 +52,39 @@ static void add_bar(struct strbuf *line, int update, int updates)
 	strbuf_addf(line, "] %d/%d", update, updates);
 }
 
+/* Several at once: each by its number, without a bar. */
+static void add_running(struct strbuf *line, const struct progress *p)
+{
+	for (size_t i = 0; i < p->n_running; i++) {
+		const struct progress_running *r = &p->running[i];
+		strbuf_addstr(line, i ? ", " : "  ");
+		if (r->trial)
+			strbuf_addf(line, "trial %d", r->trial);
+		else
+			strbuf_addstr(line, "reference");
+		strbuf_addf(line, " %d/%d", r->update, p->updates);
+	}
+}
+
 /* The live line: what runs, how far it is, the best so far, what is left. */
 static void draw(struct progress_view *view, const struct progress *p)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf tail = STRBUF_INIT;
 	char unit[UNIT_TEXT_SIZE];
-	add_bar(&tail, p->update, p->updates);
+	add_running(&line, p);
+	if (!p->n_running)
+		add_bar(&tail, p->update, p->updates);
 	if (view->trials_budget > 0 && isfinite(view->best_ln))
 		strbuf_addf(&tail, "  best %s", format_speedup(view->best_ln, unit));
 	if (view->trials_budget > 0)
 		strbuf_addf(&tail, "  left %d", view->trials_budget - view->trials_done);
 	if (view->trials_budget > 0 && isfinite(view->eta_s))
 		strbuf_addf(&tail, ", ~%s", format_duration(view->eta_s, unit));
-	strbuf_addstr(&line, "  ");
-	strbuf_add_escaped(&line, p->text, strlen(p->text));
+	if (!p->n_running) {
+		strbuf_addstr(&line, "  ");
+		strbuf_add_escaped(&line, p->text, strlen(p->text));
+	}
 	size_t width = columns() - 1;
 	size_t room = width > tail.len ? width - tail.len : 0;
 	printf("\r\033[K%.*s%.*s", (int)MIN_OF(line.len, room), line.buf, (int)MIN_OF(tail.len, width),
@@ -130,7 +148,7 @@ void progress_view_show(void *context, const struct progress *p)
 			struct progress begin = *p;
 			begin.updates = p->state ? p->state->task->contract.updates : 0;
 			draw(view, &begin);
-		} else if (p->trials_budget == 0 && !p->duel) {
+		} else if (p->n_running || (p->trials_budget == 0 && !p->duel)) {
 			show_text(view, p);
 		}
 		break;

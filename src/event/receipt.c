@@ -16,6 +16,7 @@ const char *const failure_class_names[N_FAILURE_CLASSES] = {
 	[FAILURE_TIMEOUT] = "timeout",
 	[FAILURE_STALL] = "stall",
 	[FAILURE_DATA] = "data",
+	[FAILURE_STOPPED_SLOW] = "stopped_slow",
 };
 
 const char *const receipt_role_names[4] = {

@@ -12,63 +12,68 @@ double hint_trust(const struct hint_record *r, enum hint_source source)
 	return right / (right + prior_wrong + r->wrong[source]);
 }
 
-static int rank_by_text(const struct hint *hint, const struct suspicion *h)
+static enum hint_rank rank_by_text(const struct hint *hint, const struct suspicion *h)
 {
 	int n_named = 0;
 	for (int i = 0; i < h->n; i++)
 		n_named += hint->named[h->lever[i]];
-	if (h->n > 2 || n_named == 0)
-		return 0;
-	/* One of two: what is named has met something that is not. */
-	return n_named == h->n ? 1 : 2;
+	if (n_named == 0 || (h->n > 2 && n_named < h->n))
+		return RANK_NOT_NAMED;
+	if (n_named == h->n)
+		return n_named == hint->n_named ? RANK_ALL : RANK_SOME;
+	/* What is named has met something that is not. */
+	return RANK_HALF;
 }
 
-static int rank_by_pair(const struct lever_pair *pair, const struct suspicion *h)
+static enum hint_rank rank_by_pair(const struct lever_pair *pair, const struct suspicion *h)
 {
 	bool a = false, b = false;
 	for (int i = 0; i < h->n; i++) {
 		a |= h->lever[i] == pair->lever_a && h->setting[i] == pair->setting_a;
 		b |= h->lever[i] == pair->lever_b && h->setting[i] == pair->setting_b;
 	}
-	return a && b && h->n == (pair->lever_a == pair->lever_b ? 1 : 2);
+	bool is_it = a && b && h->n == (pair->lever_a == pair->lever_b ? 1 : 2);
+	return is_it ? RANK_ALL : RANK_NOT_NAMED;
 }
 
-int hint_rank(const struct hint *hint, const struct suspicion *h)
+enum hint_rank hint_rank_of(const struct hint *hint, const struct suspicion *h)
 {
 	return hint->source == HINT_TEXT ? rank_by_text(hint, h) : rank_by_pair(&hint->pair, h);
 }
 
-/* The best rank that is left, and how many have it; 0 = none is left. */
-static int best_rank(const struct hint *hint, const struct suspicion *left, size_t n_left, size_t *ret_count)
+static void count_ranks(
+	const struct hint *hint, const struct suspicion *left, size_t n_left, size_t count[N_HINT_RANKS])
 {
-	size_t count[3] = {0};
+	for (int rank = 0; rank < N_HINT_RANKS; rank++)
+		count[rank] = 0;
 	for (size_t i = 0; i < n_left; i++)
-		count[hint_rank(hint, &left[i])]++;
-	int rank = count[1] ? 1 : count[2] ? 2 : 0;
-	*ret_count = rank ? count[rank] : 0;
-	return rank;
+		count[hint_rank_of(hint, &left[i])]++;
 }
 
 void hint_judge(struct hint_record *r, const struct hint *hint, const struct suspicion *left, size_t n_left)
 {
-	size_t count;
+	size_t count[N_HINT_RANKS];
 	if (n_left == 0)
 		return;
-	if (best_rank(hint, left, n_left, &count) == 0)
+	count_ranks(hint, left, n_left, count);
+	if (count[RANK_NOT_NAMED] == n_left)
 		r->wrong[hint->source]++;
-	else if (count == n_left)
+	else if (count[RANK_ALL] + count[RANK_SOME] == n_left)
 		r->right[hint->source]++;
 }
 
 void hint_apply(const struct hint_record *r, const struct hint *hint, struct suspicion *left, size_t n_left)
 {
-	size_t count;
-	int rank = best_rank(hint, left, n_left, &count);
-	if (rank == 0)
+	size_t count[N_HINT_RANKS];
+	enum hint_rank rank = RANK_ALL;
+	count_ranks(hint, left, n_left, count);
+	while (rank < N_HINT_RANKS && count[rank] == 0)
+		rank++;
+	if (rank == N_HINT_RANKS)
 		return;
-	double each = -expm1(log1p(-hint_trust(r, hint->source)) / (double)count);
+	double each = -expm1(log1p(-hint_trust(r, hint->source)) / (double)count[rank]);
 	for (size_t i = 0; i < n_left; i++) {
-		if (hint_rank(hint, &left[i]) != rank)
+		if (hint_rank_of(hint, &left[i]) != rank)
 			continue;
 		left[i].q = fmax(left[i].q, each);
 		left[i].hinted = true;

@@ -24,11 +24,21 @@ struct hint_record {
 
 /* Mean of a Beta posterior; 1/2 before anything is known. */
 double hint_trust(const struct hint_record *r, enum hint_source source);
-/* 0 = not what it names; 1 = what it names; 2 = only where nothing of rank 1 is left: it names one half. */
-int hint_rank(const struct hint *hint, const struct suspicion *h);
+/*
+ * How well a hypothesis goes with what the hint names. Whoever names two settings means the two: that one of
+ * them is to blame alone is thought of only where the two have run together.
+ */
+enum hint_rank {
+	RANK_NOT_NAMED,
+	RANK_ALL,  /* all of what is named, nothing else */
+	RANK_SOME, /* part of what is named, nothing else */
+	RANK_HALF, /* a pair, of which one half is named */
+	N_HINT_RANKS
+};
+enum hint_rank hint_rank_of(const struct hint *hint, const struct suspicion *h);
 /* Counts a hint against the hypotheses that are left for its failure. */
 void hint_judge(struct hint_record *r, const struct hint *hint, const struct suspicion *left, size_t n_left);
-/* Raises q of what the hint names, so that one of them is true with the source's trust. */
+/* Raises q of what goes best with the hint, so that one of them is true with the source's trust. */
 void hint_apply(const struct hint_record *r, const struct hint *hint, struct suspicion *left, size_t n_left);
 
 #endif

@@ -515,6 +515,12 @@ const struct suspicion *blame_model_suspicions(const struct blame_model *m, size
 	return m->ranked;
 }
 
+bool blame_model_explains(const struct blame_model *m, const struct suspicion *suspicion, size_t observation)
+{
+	const struct observation *o = &m->in->observations[observation];
+	return is_failure(m->in, o) && contains(o->setting, suspicion);
+}
+
 bool blame_model_is_transient(const struct blame_model *m, size_t observation)
 {
 	return m->transient[observation];

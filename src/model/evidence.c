@@ -59,6 +59,15 @@ static bool same_word(const struct words *a, int i, const struct words *b, int j
 	       memcmp(a->text + a->word[i].start, b->text + b->word[j].start, (size_t)a->word[i].length) == 0;
 }
 
+static bool is_common(const struct words *w, int i)
+{
+	for (size_t k = 0; k < ARRAY_LEN(common_words); k++)
+		if (strlen(common_words[k]) == (size_t)w->word[i].length &&
+			memcmp(common_words[k], w->text + w->word[i].start, (size_t)w->word[i].length) == 0)
+			return true;
+	return false;
+}
+
 static bool is_telling(const struct words *w, int i)
 {
 	const char *text = w->text + w->word[i].start;
@@ -66,63 +75,146 @@ static bool is_telling(const struct words *w, int i)
 	bool has_letter = false;
 	for (int k = 0; k < length; k++)
 		has_letter |= isalpha((unsigned char)text[k]) != 0;
-	if (length < SHORTEST_ALONE || !has_letter)
-		return false;
-	for (size_t k = 0; k < ARRAY_LEN(common_words); k++)
-		if (strlen(common_words[k]) == (size_t)length &&
-			memcmp(common_words[k], text, (size_t)length) == 0)
-			return false;
-	return true;
+	return length >= SHORTEST_ALONE && has_letter && !is_common(w, i);
 }
 
-/* Words of the term that follow one another in the text from its word `at` on. */
-static int run_length(const struct words *term, int from, const struct words *text, int at)
+struct matcher {
+	const struct lever *levers;
+	struct words text, term, name; /* of the failure, of a lever, of one of its settings */
+	bool claimed[WORDS_MAX];       /* words of the text that a term claims; */
+	bool taken[WORDS_MAX];         /* a longer one did: they stand for that */
+};
+
+/* Words of the term, from its word `from` on, that follow one another in the text from its word `at` on. */
+static int run_length(const struct matcher *m, const struct words *term, int from, int at)
 {
 	int n = 0;
-	while (from + n < term->n && at + n < text->n && same_word(term, from + n, text, at + n))
+	while (from + n < term->n && at + n < m->text.n && !m->taken[at + n] &&
+		same_word(term, from + n, &m->text, at + n))
 		n++;
 	return n;
 }
 
-/* The whole term of two words or more, or two of its words in a row of which one is telling, or its only word
- * if that is telling. */
-static bool is_named(const struct words *term, const struct words *text)
+static void claim(struct matcher *m, int at, int n)
 {
-	for (int from = 0; from < term->n; from++) {
-		for (int at = 0; at < text->n; at++) {
-			int n = run_length(term, from, text, at);
-			if (n < MIN_OF(term->n, 2))
-				continue;
-			if (n == term->n && n > 1)
-				return true;
-			for (int k = 0; k < n; k++)
-				if (is_telling(term, from + k))
-					return true;
-		}
-	}
-	return false;
+	for (int i = 0; i < n; i++)
+		m->claimed[at + i] = true;
 }
 
-struct matcher {
-	struct words text, term;
-};
-
-static bool names(struct matcher *m, const char *term)
+static bool any_is_telling(const struct words *w, int from, int n)
 {
-	split(term, &m->term);
-	return is_named(&m->term, &m->text);
-}
-
-static bool lever_is_named(struct matcher *m, const struct lever *lever, int setting)
-{
-	if (names(m, lever->name))
-		return true;
-	if (lever->setting_names && !lever->is_patch && names(m, lever->setting_names[setting]))
-		return true;
-	for (size_t i = 0; i < lever->n_words; i++)
-		if (names(m, lever->words[i]))
+	for (int i = 0; i < n; i++)
+		if (is_telling(w, from + i))
 			return true;
 	return false;
+}
+
+/* How many words of the text at `at` are the name of one of the lever's settings; 0 = none. */
+static int setting_length(struct matcher *m, const struct lever *lever, int at)
+{
+	int longest = 0;
+	for (int i = 0; lever->setting_names && i < lever->n_settings; i++) {
+		split(lever->setting_names[i], &m->name);
+		int n = run_length(m, &m->name, 0, at);
+		if (n == m->name.n && n > longest)
+			longest = n;
+	}
+	return longest;
+}
+
+/*
+ * A whole term, wherever it stands, claims its words: of p_fused_rope=on nothing is left that p_fused_norm
+ * could be meant by, and what compile_mode takes, compile cannot. A word that says nothing alone (tp, k7)
+ * names its lever where a setting follows it (tp=2); that setting is then the lever's and no other's.
+ */
+static bool claims_whole(struct matcher *m, const struct lever *lever, const char *term)
+{
+	bool found = false;
+	split(term, &m->term);
+	for (int at = 0; at < m->text.n; at++) {
+		int n = run_length(m, &m->term, 0, at);
+		if (n == 0 || n < m->term.n)
+			continue;
+		bool may_do_alone = n > 1 || is_telling(&m->term, 0);
+		bool may_do_with_setting = may_do_alone || !is_common(&m->term, 0);
+		int n_setting = may_do_with_setting ? setting_length(m, lever, at + n) : 0;
+		if (!may_do_alone && n_setting == 0)
+			continue;
+		claim(m, at, n + n_setting);
+		found = true;
+	}
+	return found;
+}
+
+/* Two of its words in a row of which one is telling, or its only word if that is telling. */
+static bool is_alluded_to(struct matcher *m, const char *term)
+{
+	split(term, &m->term);
+	for (int from = 0; from < m->term.n; from++)
+		for (int at = 0; at < m->text.n; at++) {
+			int n = run_length(m, &m->term, from, at);
+			bool whole = n == m->term.n && n > 1;
+			if (n >= MIN_OF(m->term.n, 2) && n && (whole || any_is_telling(&m->term, from, n)))
+				return true;
+		}
+	return false;
+}
+
+static bool is_named_in_part(struct matcher *m, const struct lever *lever, int setting)
+{
+	if (is_alluded_to(m, lever->name))
+		return true;
+	if (lever->setting_names && !lever->is_patch && is_alluded_to(m, lever->setting_names[setting]))
+		return true;
+	for (size_t i = 0; i < lever->n_words; i++)
+		if (is_alluded_to(m, lever->words[i]))
+			return true;
+	return false;
+}
+
+struct term {
+	int lever, n_words, index;
+	const char *text;
+};
+
+static int longest_first(const void *va, const void *vb)
+{
+	const struct term *a = va, *b = vb;
+	if (a->n_words != b->n_words)
+		return a->n_words > b->n_words ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static struct term *list_terms(struct matcher *m, int n_levers, size_t *ret_count)
+{
+	size_t n = 0, room = 0;
+	for (int l = 0; l < n_levers; l++)
+		room += 1 + m->levers[l].n_words;
+	struct term *terms = xcalloc(room + 1, sizeof(*terms));
+	for (int l = 0; l < n_levers; l++)
+		for (size_t i = 0; i <= m->levers[l].n_words; i++) {
+			const char *text = i ? m->levers[l].words[i - 1] : m->levers[l].name;
+			split(text, &m->term);
+			terms[n] = (struct term){l, m->term.n, (int)n, text};
+			n++;
+		}
+	qsort(terms, n, sizeof(*terms), longest_first);
+	*ret_count = n;
+	return terms;
+}
+
+/* Those of one length at a time: a word may belong to two levers. */
+static void find_whole_terms(struct matcher *m, int n_levers, bool *ret_named)
+{
+	size_t n;
+	CLEANUP(free_ptr) struct term *terms = list_terms(m, n_levers, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (i && terms[i].n_words < terms[i - 1].n_words)
+			memcpy(m->taken, m->claimed, sizeof(m->taken));
+		if (claims_whole(m, &m->levers[terms[i].lever], terms[i].text))
+			ret_named[terms[i].lever] = true;
+	}
+	memcpy(m->taken, m->claimed, sizeof(m->taken));
 }
 
 int evidence_named(
@@ -130,9 +222,12 @@ int evidence_named(
 {
 	CLEANUP(free_ptr) struct matcher *m = xcalloc(1, sizeof(*m));
 	int n = 0;
+	m->levers = levers;
 	split(text, &m->text);
+	memset(ret_named, 0, (size_t)n_levers * sizeof(*ret_named));
+	find_whole_terms(m, n_levers, ret_named);
 	for (int l = 0; l < n_levers; l++) {
-		ret_named[l] = lever_is_named(m, &levers[l], setting[l]);
+		ret_named[l] = ret_named[l] || is_named_in_part(m, &levers[l], setting[l]);
 		n += ret_named[l];
 	}
 	if (n <= FEW_LEVERS)

@@ -91,6 +91,7 @@ struct model_input {
 	double reference_shortfall_bytes; /* where the reference does not fit; NAN = unknown */
 	const struct sibling_run *sibling_runs; /* experience */
 	size_t n_sibling_runs;
+	bool keep_predictions; /* no slope columns: trials never rescale what was predicted as a whole */
 };
 
 struct time_model;
@@ -102,6 +103,14 @@ void time_model_predict(struct time_model *m, const int *setting, double predict
 	double *ret_mean, double *ret_sd);
 /* Posterior of one setting's own coefficient (marginal). */
 void time_model_setting(struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd);
+struct belief_change { /* of a number: before any run, and now */
+	double prior_mean, prior_sd, mean, sd;
+};
+/* What changing one lever alone gains, with its part of the shared columns, in the configuration where y = 0:
+ * the reference, or, where that does not fit, the first valid run. */
+void time_model_effect(struct time_model *m, int lever, int setting, struct belief_change *ret_gain);
+/* The share of a declared gain that comes true, of knobs or of patches, by their slope column. */
+void time_model_declared_share(struct time_model *m, bool of_patches, struct belief_change *ret_share);
 
 struct memory_model;
 enum err_code memory_model_fit(
@@ -125,6 +134,8 @@ struct suspicion { /* a set of one to three settings */
 };
 /* Strongest first; the array belongs to the model. */
 const struct suspicion *blame_model_suspicions(const struct blame_model *m, size_t *ret_count);
+/* The observation is a failure that contains this set. */
+bool blame_model_explains(const struct blame_model *m, const struct suspicion *suspicion, size_t observation);
 /* Observation indices whose failure no hypothesis explains: transient. */
 bool blame_model_is_transient(const struct blame_model *m, size_t observation);
 

@@ -18,6 +18,8 @@ static const struct {
 	[COUNT] = {0, 0.02},
 };
 
+const double time_basis_declared_share = 0.3;
+
 static double thrash_of(const struct model_input *in, double peak_bytes)
 {
 	double fill = peak_bytes / in->capacity_bytes;
@@ -43,7 +45,7 @@ static void setting_prior(const struct lever *lever, int setting, double *ret_me
 	}
 	double predicted = fabs(p->predicted_gain_ln);
 	double sd = lever->is_patch ? fmax(0.06, 0.15 * predicted) : fmax(0.07, 0.5 * predicted);
-	*ret_mean = fmin(0.3 * p->predicted_gain_ln, p->amdahl_cap_ln);
+	*ret_mean = fmin(time_basis_declared_share * p->predicted_gain_ln, p->amdahl_cap_ln);
 	*ret_sd = fmin(fmax(0.6 * p->amdahl_cap_ln, 0.003), sd);
 }
 
@@ -59,8 +61,10 @@ static void fill_prior(struct time_basis *b)
 	for (size_t p = 0; p < b->in->n_declared_pairs; p++, next++)
 		b->variance[next] = 0.06 * 0.06;
 	for (int s = 0; s < N_SHARED; s++, next++) {
+		bool is_slope = s == PATCH_SLOPE || s == KNOB_SLOPE;
+		double sd = is_slope && b->in->keep_predictions ? 0 : shared_prior[s].sd;
 		b->mean[next] = shared_prior[s].mean;
-		b->variance[next] = shared_prior[s].sd * shared_prior[s].sd;
+		b->variance[next] = sd * sd;
 	}
 }
 
@@ -105,6 +109,12 @@ int time_basis_list(const struct time_basis *b, struct point from, struct point 
 		if (shared[s] != 0)
 			b->list[n++] = (struct feature){first + s, shared[s]};
 	return n;
+}
+
+int time_basis_slope_column(const struct time_basis *b, bool of_patches)
+{
+	int first_shared = b->columns.n_columns + (int)b->in->n_declared_pairs;
+	return first_shared + (of_patches ? PATCH_SLOPE : KNOB_SLOPE);
 }
 
 struct point time_basis_point(const struct time_basis *b, const int *setting, double predicted_peak_bytes)

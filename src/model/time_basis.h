@@ -40,5 +40,9 @@ struct point time_basis_point(const struct time_basis *b, const int *setting, do
 struct point time_basis_row_point(const struct time_basis *b, int row);
 /* Non-zero entries of phi(to) - phi(from), into b->list; returns their number. */
 int time_basis_list(const struct time_basis *b, struct point from, struct point to);
+/* The column of the sum of predictions, over knobs or over patches. */
+int time_basis_slope_column(const struct time_basis *b, bool of_patches);
+/* The mean of a setting's prior is this share of what is declared. */
+extern const double time_basis_declared_share;
 
 #endif

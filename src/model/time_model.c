@@ -16,55 +16,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/columns.h"
 #include "model/dense.h"
 #include "model/models.h"
-#include "model/time_basis.h"
-#include "model/time_structure.h"
+#include "model/time_model_int.h"
 
-static const double nugget_variance = 0.02 * 0.02; /* what one configuration adds to the features */
 static const double jitter_first = 1e-10, jitter_last = 1e-4;
 /* The grid: s2 in units of the variance of y, and how it is split. */
 static const double scale_grid[] = {0.7, 2}, smallest_variance = 0.1 * 0.1;
 static const struct {
 	double single, pair, product;
 } split_grid[] = {{1, 0, 0.15}, {0.6, 0.4, 0.1}, {0.3, 0.4, 0.4}, {0.1, 0.2, 0.8}};
-static const struct metric metric_grid[] = {{1, false}, {3, false}, {1, true}, {3, true}};
+static const struct metric metric_grid[METRICS] = {{1, false}, {3, false}, {1, true}, {3, true}};
 /* Structure has to be asked for: with no data there is none. */
 static const double structure_prior_ln = -4, averaged_nats = 2.5;
-enum { FITS_MAX = 8, STRUCTURED_ROWS_MAX = 200, METRICS = ARRAY_LEN(metric_grid) };
-
-/* Levers in which a configuration may differ from the anchor (below) and still be reckoned from it. */
-enum { NEAR = 4 };
-
-struct fit {
-	double s2;
-	struct likeness split;
-	int metric;
-	double log_evidence, weight;
-	double *lower, *alpha; /* n x n, n */
-};
-
-struct time_model {
-	struct time_basis basis;
-	struct structure structure;
-	int n_rows, n_fits;
-	uint64_t *row_hash; /* of the rows' settings */
-	struct fit fit[FITS_MAX];
-	int plain;          /* the fit without structure; -1 = it is not among them */
-	double *covariance; /* Phi S e_d by column: n_features x n_rows */
-	double *shift,
-		*v; /* of the plain fit: posterior mean - prior mean, n_features; n_features x n_rows */
-	bool metric_used[METRICS];
-	struct row_table table[METRICS];   /* likeness with the rows and, last, with the base */
-	struct likeness *to_base[METRICS]; /* of the rows; NULL = the metric is not used */
-	/* Scratch: whitened (plain fit) and plain covariances of the prediction in progress; those of one
-	 * configuration, the anchor, from which its neighbours' differ in a few columns. */
-	double *whitened, *k, *k_fit, *anchor_whitened, *anchor_k;
-	struct likeness *pinned[METRICS];
-	int *anchor;
-	double anchor_thrash;
-};
+enum { STRUCTURED_ROWS_MAX = 200 };
 
 /* ------------------------------------------------------------- linear part */
 
@@ -101,7 +66,7 @@ static void fill_covariance(const struct time_model *m, const double *phi, const
 			const struct observation *oj = time_basis_row(&m->basis, (int)j);
 			double sum = shared_reference + dot(scaled + i * f, phi + j * f, (int)f);
 			if (!at_base && same_settings(oi->setting, oj->setting, in->n_levers))
-				sum += nugget_variance;
+				sum += time_nugget_variance;
 			a[i * n + j] = sum;
 		}
 		a[i * n + i] += run_variance + oi->extra_sd_ln * oi->extra_sd_ln;
@@ -109,19 +74,6 @@ static void fill_covariance(const struct time_model *m, const double *phi, const
 }
 
 /* ------------------------------------------------------------- structure */
-
-static struct likeness pin(struct likeness both, struct likeness a_base, struct likeness b_base)
-{
-	return (struct likeness){both.single - a_base.single - b_base.single + 1,
-		both.pair - a_base.pair - b_base.pair + 1,
-		both.product - a_base.product - b_base.product + 1};
-}
-
-static double structured(const struct fit *f, const struct likeness *l)
-{
-	return f->s2 *
-	       (f->split.single * l->single + f->split.pair * l->pair + f->split.product * l->product);
-}
 
 static void prepare_metric(struct time_model *m, int metric)
 {
@@ -145,19 +97,6 @@ static void release_metric(struct time_model *m, int metric)
 	free(m->to_base[metric]);
 	free(m->pinned[metric]);
 	m->to_base[metric] = m->pinned[metric] = NULL;
-}
-
-/* Pinned likeness of a configuration with the rows; returns that with the base, which is not pinned. */
-static struct likeness fill_pinned(
-	struct time_model *m, int metric, const int *setting, int n_rows, struct likeness *ret_pinned)
-{
-	const struct structure *s = &m->structure;
-	struct row_table *t = &m->table[metric];
-	row_table_sum(t, setting);
-	struct likeness to_base = structure_likeness(s, t, m->n_rows);
-	for (int i = 0; i < n_rows; i++)
-		ret_pinned[i] = pin(structure_likeness(s, t, i), m->to_base[metric][i], to_base);
-	return to_base;
 }
 
 /* ------------------------------------------------------------- fits */
@@ -222,7 +161,7 @@ static void try_structure(
 	CLEANUP(free_ptr) double *a = xcalloc(n * n + 1, sizeof(*a));
 	double variance = variance_of_gains(m);
 	for (size_t i = 0; i < n; i++)
-		(void)fill_pinned(m, metric, row_point(m, (int)i).setting, (int)i + 1, between + i * n);
+		(void)time_fill_pinned(m, metric, row_point(m, (int)i).setting, (int)i + 1, between + i * n);
 	for (size_t s = 0; s < ARRAY_LEN(scale_grid); s++)
 		for (size_t w = 0; w < ARRAY_LEN(split_grid); w++) {
 			struct fit f = {.s2 = scale_grid[s] * variance,
@@ -231,7 +170,7 @@ static void try_structure(
 			for (size_t i = 0; i < n; i++)
 				for (size_t j = 0; j <= i; j++)
 					a[i * n + j] =
-						linear[i * n + j] + structured(&f, &between[i * n + j]);
+						linear[i * n + j] + time_structured(&f, &between[i * n + j]);
 			if (condition(&f, m->n_rows, a, residual)) {
 				f.log_evidence += structure_prior_ln;
 				keep(m, &f, most);
@@ -370,150 +309,4 @@ void time_model_free(struct time_model *m)
 	for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
 		free(arrays[i]);
 	free(m);
-}
-
-/* ------------------------------------------------------------- predict */
-
-static void add_columns(const struct time_model *m, const double *by_column, int n_features, double *sum)
-{
-	int n = m->n_rows;
-	for (int k = 0; k < n_features; k++) {
-		const double *v = by_column + (size_t)m->basis.list[k].column * (size_t)n;
-		for (int i = 0; i < n; i++)
-			sum[i] += m->basis.list[k].value * v[i];
-	}
-}
-
-/* Covariances of the point with the rows, plain and whitened, from the anchor where that is near; a far point
- * becomes the anchor. */
-static void fill_linear(struct time_model *m, struct point point)
-{
-	size_t bytes = (size_t)m->n_rows * sizeof(double), n_levers = (size_t)m->basis.columns.n_levers;
-	bool with_structure = m->plain != 0 || m->n_fits > 1;
-	if (settings_apart(point.setting, m->anchor, m->basis.columns.n_levers) > NEAR) {
-		int n = time_basis_list(&m->basis, m->basis.base, point);
-		memset(m->anchor_whitened, 0, bytes);
-		memset(m->anchor_k, 0, bytes);
-		add_columns(m, m->v, n, m->anchor_whitened);
-		if (with_structure)
-			add_columns(m, m->covariance, n, m->anchor_k);
-		memcpy(m->anchor, point.setting, n_levers * sizeof(*m->anchor));
-		m->anchor_thrash = point.thrash;
-	}
-	struct point anchor = {m->anchor, m->anchor_thrash};
-	int n = time_basis_list(&m->basis, anchor, point);
-	memcpy(m->whitened, m->anchor_whitened, bytes);
-	memcpy(m->k, m->anchor_k, bytes);
-	add_columns(m, m->v, n, m->whitened);
-	if (with_structure)
-		add_columns(m, m->covariance, n, m->k);
-}
-
-struct belief {
-	double mean, variance;
-};
-
-/* The covariance of a candidate's own nugget with the rows, into k_fit; false: it has not been run. */
-static bool fill_nugget(struct time_model *m, const int *setting)
-{
-	bool any = false;
-	memset(m->k_fit, 0, (size_t)m->n_rows * sizeof(double));
-	for (int i = 0; i < m->n_rows; i++)
-		if (same_settings(
-			    time_basis_row(&m->basis, i)->setting, setting, m->basis.columns.n_levers)) {
-			m->k_fit[i] = nugget_variance;
-			any = true;
-		}
-	return any;
-}
-
-static struct belief predict_plain(struct time_model *m, const int *setting, int n_features, bool has_nugget)
-{
-	const struct fit *f = &m->fit[m->plain];
-	struct belief b = {0, 0};
-	for (int k = 0; k < n_features; k++)
-		b.mean += m->basis.list[k].value * m->shift[m->basis.list[k].column];
-	if (has_nugget && fill_nugget(m, setting)) {
-		b.mean += dot(m->k_fit, f->alpha, m->n_rows);
-		solve_lower(f->lower, m->n_rows, m->k_fit);
-		for (int i = 0; i < m->n_rows; i++)
-			m->whitened[i] += m->k_fit[i];
-	}
-	b.variance = -dot(m->whitened, m->whitened, m->n_rows);
-	return b;
-}
-
-static struct belief predict_structured(struct time_model *m, const struct fit *f, const int *setting,
-	struct likeness to_base, bool has_nugget)
-{
-	memset(m->k_fit, 0, (size_t)m->n_rows * sizeof(double));
-	if (has_nugget)
-		(void)fill_nugget(m, setting);
-	for (int i = 0; i < m->n_rows; i++)
-		m->k_fit[i] += m->k[i] + structured(f, &m->pinned[f->metric][i]);
-	struct likeness equal = {1, 1, 1}, itself = pin(equal, to_base, to_base);
-	struct belief b = {dot(m->k_fit, f->alpha, m->n_rows), structured(f, &itself)};
-	solve_lower(f->lower, m->n_rows, m->k_fit);
-	b.variance -= dot(m->k_fit, m->k_fit, m->n_rows);
-	return b;
-}
-
-/* Moments of the mixture of all fits, on top of a common prior mean and variance. */
-static struct belief mix(
-	struct time_model *m, const int *setting, int n_features, bool has_nugget, struct belief prior)
-{
-	struct likeness to_base[METRICS] = {{0}};
-	double mean = 0, square = 0;
-	for (int metric = 0; metric < METRICS; metric++)
-		if (m->metric_used[metric])
-			to_base[metric] = fill_pinned(m, metric, setting, m->n_rows, m->pinned[metric]);
-	for (int i = 0; i < m->n_fits; i++) {
-		const struct fit *f = &m->fit[i];
-		struct belief b = f->s2 == 0
-					  ? predict_plain(m, setting, n_features, has_nugget)
-					  : predict_structured(m, f, setting, to_base[f->metric], has_nugget);
-		mean += f->weight * b.mean;
-		square += f->weight * (fmax(prior.variance + b.variance, 0) + b.mean * b.mean);
-	}
-	return (struct belief){prior.mean + mean, fmax(square - mean * mean, 0)};
-}
-
-void time_model_predict(struct time_model *m, const int *setting, double predicted_peak_bytes,
-	double *ret_mean, double *ret_sd)
-{
-	struct time_basis *b = &m->basis;
-	struct point point = time_basis_point(b, setting, predicted_peak_bytes);
-	struct belief prior = {0, 0};
-	fill_linear(m, point);
-	int n_features = time_basis_list(b, b->base, point);
-	for (int k = 0; k < n_features; k++) {
-		double value = b->list[k].value;
-		prior.mean += value * b->mean[b->list[k].column];
-		prior.variance += value * value * b->variance[b->list[k].column];
-	}
-	bool has_nugget = !same_settings(setting, b->base.setting, b->columns.n_levers);
-	prior.variance += has_nugget ? nugget_variance : 0;
-	struct belief belief = mix(m, setting, n_features, has_nugget, prior);
-	*ret_mean = belief.mean;
-	*ret_sd = sqrt(belief.variance);
-}
-
-void time_model_setting(struct time_model *m, int lever, int setting, double *ret_mean, double *ret_sd)
-{
-	struct time_basis *b = &m->basis;
-	int d = columns_of(&b->columns, lever, setting);
-	if (d < 0) {
-		*ret_mean = *ret_sd = 0;
-		return;
-	}
-	CLEANUP(free_ptr) int *changed = xcalloc((size_t)b->columns.n_levers, sizeof(*changed));
-	memcpy(changed, b->reference, (size_t)b->columns.n_levers * sizeof(*changed));
-	changed[lever] = setting;
-	size_t n = (size_t)m->n_rows;
-	memcpy(m->whitened, m->v + (size_t)d * n, n * sizeof(double));
-	memcpy(m->k, m->covariance + (size_t)d * n, n * sizeof(double));
-	b->list[0] = (struct feature){d, 1};
-	struct belief belief = mix(m, changed, 1, false, (struct belief){b->mean[d], b->variance[d]});
-	*ret_mean = belief.mean;
-	*ret_sd = sqrt(belief.variance);
 }

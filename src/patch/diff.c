@@ -7,14 +7,11 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "patch/diff.h"
-
-struct text_line {
-	const char *text;
-	size_t length; /* without the line end */
-};
+#include "patch/text_lines.h"
 
 struct parser {
 	const char *name;
+	bool is_loose;
 	struct arena *arena;
 	struct text_line *lines;
 	size_t n_lines, at;
@@ -30,7 +27,6 @@ struct parser {
 
 static void parser_release(struct parser *p)
 {
-	free(p->lines);
 	free(p->files);
 	free(p->hunks);
 	free(p->body);
@@ -50,18 +46,6 @@ static bool line_starts(const struct parser *p, size_t index, const char *word)
 static enum err_code refuse(const struct parser *p, size_t index, const char *message)
 {
 	return err_set_at(p->reterr, ERR_INPUT, p->name, (int)index + 1, 0, "%s", message);
-}
-
-static void split_lines(struct parser *p, const char *text, size_t length)
-{
-	size_t room = 0;
-	for (const char *at = text, *end = text + length; at < end;) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		stop = stop ? stop : end;
-		grow_array(&p->lines, &room, p->n_lines + 1, sizeof(*p->lines));
-		p->lines[p->n_lines++] = (struct text_line){at, (size_t)(stop - at)};
-		at = stop + 1;
-	}
 }
 
 /* A file starts at `diff --git` or at a `---` line that is followed by `+++`. */
@@ -86,6 +70,10 @@ static enum err_code header_path(struct parser *p, size_t index, const char **re
 		return refuse(p, index, "expected a file name after --- or +++");
 	if (text[0] == '"' || memchr(text, '\0', length))
 		return refuse(p, index, "file names with quotes or control characters are not accepted");
+	while (p->is_loose && length > 2 && memcmp(text, "./", 2) == 0) {
+		text += 2;
+		length -= 2;
+	}
 	*ret_path = arena_strndup(p->arena, text, length);
 	return OK;
 }
@@ -95,6 +83,22 @@ static bool has_prefix(const char *path, char letter)
 	return path[0] == letter && path[1] == '/';
 }
 
+/* Takes a/ and b/ off: from both names, or in a loose diff from the one that has it where they are then the
+ * same. */
+static void strip_prefixes(
+	const struct parser *p, const struct diff_file *file, const char **old, const char **new)
+{
+	bool prefixed = (file->created || has_prefix(*old, 'a')) && (file->deleted || has_prefix(*new, 'b'));
+	if (prefixed) {
+		*old += file->created ? 0 : 2;
+		*new += file->deleted ? 0 : 2;
+	} else if (p->is_loose && has_prefix(*old, 'a') && strcmp(*old + 2, *new) == 0) {
+		*old += 2;
+	} else if (p->is_loose && has_prefix(*new, 'b') && strcmp(*new + 2, *old) == 0) {
+		*new += 2;
+	}
+}
+
 static enum err_code set_paths(
 	struct parser *p, size_t index, struct diff_file *file, const char *old, const char *new)
 {
@@ -102,9 +106,7 @@ static enum err_code set_paths(
 	file->deleted = strcmp(new, "/dev/null") == 0;
 	if (file->created && file->deleted)
 		return refuse(p, index, "a file cannot be both created and deleted");
-	bool prefixed = (file->created || has_prefix(old, 'a')) && (file->deleted || has_prefix(new, 'b'));
-	old += prefixed && !file->created ? 2 : 0;
-	new += prefixed && !file->deleted ? 2 : 0;
+	strip_prefixes(p, file, &old, &new);
 	if (!file->created && !file->deleted && strcmp(old, new) != 0)
 		return refuse(
 			p, index, "the names after --- and +++ differ: renames and copies are not accepted");
@@ -198,16 +200,28 @@ static void add_body_line(struct parser *p, char kind, const char *text, size_t 
 	p->body[p->n_body++] = (struct diff_line){kind, text, length, false};
 }
 
+/* Lines of other tools before the header of a file: `diff -u ...`, `Index: ...`. */
+static bool at_preamble(const struct parser *p, size_t index)
+{
+	enum { REACH = 5 };
+	if (!p->is_loose || !(line_starts(p, index, "diff ") || line_starts(p, index, "Index: ")))
+		return false;
+	for (size_t i = index + 1; i <= index + REACH; i++)
+		if (at_file_header(p, i))
+			return true;
+	return false;
+}
+
 /* A "--- x" line may be a removed "-- x": within the declared count it is, unless a whole file header
  * follows. */
-static bool ends_hunk(const struct parser *p, size_t index, const struct diff_hunk *declared, int old_seen)
+static bool ends_hunk(const struct parser *p, size_t index, const struct diff_hunk *hunk, int old_seen)
 {
 	if (line_starts(p, index, "@@") || line_starts(p, index, "diff --git ") ||
-		line_starts(p, index, "```"))
+		line_starts(p, index, "```") || at_preamble(p, index))
 		return true;
 	if (!at_file_header(p, index))
 		return false;
-	return old_seen >= declared->old_count || line_starts(p, index + 2, "@@ ");
+	return old_seen >= hunk->stated_old || line_starts(p, index + 2, "@@");
 }
 
 static enum err_code mark_no_newline(struct parser *p)
@@ -218,38 +232,58 @@ static enum err_code mark_no_newline(struct parser *p)
 	return OK;
 }
 
-/* The lines of a hunk. A bare empty line is a context line that lost its blank, unless nothing but such lines
- * follows. */
-static enum err_code parse_hunk_body(struct parser *p, struct diff_hunk *hunk)
+/* A bare empty line is a context line that lost its blank; in a new file, one that lost its plus. */
+static void add_bare_lines(struct parser *p, struct diff_hunk *hunk, size_t count, bool is_created)
 {
-	int old_seen = 0, new_seen = 0;
+	char kind = !p->is_loose ? ' ' : is_created ? '+' : '?';
+	for (; count; count--) {
+		const struct text_line *line = &p->lines[p->at - count];
+		add_body_line(p, kind, line->text, line->length);
+		hunk->old_count += kind != '+';
+		hunk->new_count++;
+	}
+}
+
+/* One line that is not empty. */
+static enum err_code add_marked_line(struct parser *p, struct diff_hunk *hunk)
+{
+	const struct text_line *line = &p->lines[p->at];
+	char kind = line->text[0];
+	bool is_marked = kind == ' ' || kind == '-' || kind == '+';
+	if (!is_marked && !p->is_loose)
+		return refuse(p, p->at, "expected a line that begins with ' ', '+' or '-' in this hunk");
+	hunk->old_count += kind != '+';
+	hunk->new_count += kind != '-';
+	if (is_marked)
+		add_body_line(p, kind, line->text + 1, line->length - 1);
+	else
+		add_body_line(p, '?', line->text, line->length);
+	return OK;
+}
+
+/* Bare empty lines count when others follow them. */
+static enum err_code parse_hunk_body(struct parser *p, struct diff_hunk *hunk, bool is_created)
+{
 	size_t bare = 0;
 	p->n_body = 0;
-	for (; p->at < p->n_lines && !ends_hunk(p, p->at, hunk, old_seen); p->at++) {
+	for (; p->at < p->n_lines && !ends_hunk(p, p->at, hunk, hunk->old_count); p->at++) {
 		const struct text_line *line = &p->lines[p->at];
 		if (!line->length || (line->length == 1 && line->text[0] == '\r')) {
 			bare++;
 			continue;
 		}
-		char kind = line->text[0];
-		if (kind == '\\') {
+		if (line->text[0] == '\\') {
 			TRY(mark_no_newline(p));
 			continue;
 		}
 		/* git format-patch signs off with "-- " and a version */
-		if (starts(line, "-- ") && line->length == 3 && old_seen >= hunk->old_count)
+		if (starts(line, "-- ") && line->length == 3 && hunk->old_count >= hunk->stated_old)
 			break;
-		if (kind != ' ' && kind != '-' && kind != '+')
-			return refuse(
-				p, p->at, "expected a line that begins with ' ', '+' or '-' in this hunk");
-		for (; bare; bare--, old_seen++, new_seen++)
-			add_body_line(p, ' ', p->lines[p->at - bare].text, p->lines[p->at - bare].length);
-		old_seen += kind != '+';
-		new_seen += kind != '-';
-		add_body_line(p, kind, line->text + 1, line->length - 1);
+		add_bare_lines(p, hunk, bare, is_created);
+		bare = 0;
+		TRY(add_marked_line(p, hunk));
 	}
-	hunk->old_count = old_seen;
-	hunk->new_count = new_seen;
+	hunk->n_bare_end = bare;
 	hunk->n_lines = p->n_body;
 	hunk->lines = arena_array(p->arena, p->n_body + 1, sizeof(*p->body));
 	if (p->n_body)
@@ -261,10 +295,18 @@ static enum err_code parse_hunk(struct parser *p, const struct diff_file *file)
 {
 	struct diff_hunk hunk = {.place = (int)p->at + 1};
 	size_t start = p->at;
-	if (!read_hunk_header(&p->lines[p->at], &hunk))
-		return refuse(p, p->at, "expected '@@ -line,count +line,count @@'");
-	p->at++;
-	TRY(parse_hunk_body(p, &hunk));
+	if (line_starts(p, p->at, "@@")) {
+		hunk.has_place = read_hunk_header(&p->lines[p->at], &hunk);
+		if (!hunk.has_place && !p->is_loose)
+			return refuse(p, p->at, "expected '@@ -line,count +line,count @@'");
+		p->at++;
+	}
+	if (!hunk.has_place)
+		hunk = (struct diff_hunk){.place = hunk.place};
+	hunk.stated_old = hunk.old_count;
+	hunk.stated_new = hunk.new_count;
+	hunk.old_count = hunk.new_count = 0;
+	TRY(parse_hunk_body(p, &hunk, file->created));
 	if (!hunk.n_lines)
 		return refuse(p, start, "this hunk is empty");
 	if ((file->created && hunk.old_count) || (file->deleted && hunk.new_count))
@@ -291,6 +333,41 @@ static enum err_code skip_git_header(struct parser *p)
 	return OK;
 }
 
+/* A hunk follows: at its @@ line or, in a loose diff, without one. */
+static bool at_hunk(const struct parser *p)
+{
+	if (line_starts(p, p->at, "@@"))
+		return true;
+	return p->is_loose && !p->n_hunks && !at_file_header(p, p->at) &&
+	       (line_starts(p, p->at, " ") || line_starts(p, p->at, "-") || line_starts(p, p->at, "+"));
+}
+
+/* Where a loose diff repeats the header of a file before another of its hunks: that file. */
+static struct diff_file *earlier_file(const struct parser *p, const struct diff_file *file)
+{
+	for (size_t i = 0; p->is_loose && i < p->n_files; i++)
+		if (strcmp(p->files[i].path, file->path) == 0 && !file->created && !file->deleted &&
+			!p->files[i].created && !p->files[i].deleted)
+			return &p->files[i];
+	return NULL;
+}
+
+static void add_file(struct parser *p, const struct diff_file *file)
+{
+	struct diff_file *into = earlier_file(p, file);
+	if (!into) {
+		grow_array(&p->files, &p->files_room, p->n_files + 1, sizeof(*p->files));
+		into = &p->files[p->n_files++];
+		*into = *file;
+	}
+	struct diff_hunk *hunks = arena_array(p->arena, into->n_hunks + p->n_hunks, sizeof(*hunks));
+	if (into->n_hunks)
+		memcpy(hunks, into->hunks, into->n_hunks * sizeof(*hunks));
+	memcpy(hunks + into->n_hunks, p->hunks, p->n_hunks * sizeof(*hunks));
+	into->hunks = hunks;
+	into->n_hunks += p->n_hunks;
+}
+
 static enum err_code parse_file(struct parser *p)
 {
 	struct diff_file file = {.place = (int)p->at + 1};
@@ -302,16 +379,12 @@ static enum err_code parse_file(struct parser *p)
 	TRY(set_paths(p, start, &file, old, new));
 	p->at += 2;
 	p->n_hunks = 0;
-	while (line_starts(p, p->at, "@@"))
+	while (at_hunk(p))
 		TRY(parse_hunk(p, &file));
 	if (!p->n_hunks)
 		return refuse(
 			p, start, "no hunk ('@@ -line,count +line,count @@') follows this file's header");
-	file.n_hunks = p->n_hunks;
-	file.hunks = arena_array(p->arena, p->n_hunks, sizeof(*p->hunks));
-	memcpy(file.hunks, p->hunks, p->n_hunks * sizeof(*p->hunks));
-	grow_array(&p->files, &p->files_room, p->n_files + 1, sizeof(*p->files));
-	p->files[p->n_files++] = file;
+	add_file(p, &file);
 	return OK;
 }
 
@@ -347,15 +420,38 @@ static enum err_code parse_all(struct parser *p)
 	return check_distinct(p);
 }
 
-enum err_code diff_parse(const char *name, const char *text, size_t length, struct arena *arena,
-	struct diff *ret_diff, struct err *reterr)
+/* Sent through something that made every line end CRLF: the headers' too. */
+static bool is_sent_with_returns(const struct parser *p)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->n_lines; i++) {
+		if (!at_file_header(p, i) && !line_starts(p, i, "@@"))
+			continue;
+		any = true;
+		if (!text_line_has_return(p->lines[i]))
+			return false;
+	}
+	return any;
+}
+
+static enum err_code parse(const char *name, const char *text, size_t length, bool is_loose,
+	struct arena *arena, struct diff *ret_diff, struct err *reterr)
 {
 	if (length > DIFF_CAP_BYTES)
 		return err_set_at(reterr, ERR_LIMIT, name, 0, 0,
 			"the diff has %zu bytes, more than the %d allowed", length, DIFF_CAP_BYTES);
+	CLEANUP(text_lines_release) struct text_lines lines;
+	text_lines_split(&lines, arena_strndup(arena, text, length), length);
 	CLEANUP(parser_release)
-	struct parser p = {.name = name, .arena = arena, .reterr = reterr};
-	split_lines(&p, arena_strndup(arena, text, length), length);
+	struct parser p = {.name = name,
+		.is_loose = is_loose,
+		.arena = arena,
+		.lines = lines.items,
+		.n_lines = lines.count,
+		.reterr = reterr};
+	bool returns = is_loose && is_sent_with_returns(&p);
+	for (size_t i = 0; returns && i < p.n_lines; i++)
+		p.lines[i].length -= text_line_has_return(p.lines[i]);
 	TRY(parse_all(&p));
 	ret_diff->files = arena_array(arena, p.n_files, sizeof(*p.files));
 	memcpy(ret_diff->files, p.files, p.n_files * sizeof(*p.files));
@@ -364,102 +460,14 @@ enum err_code diff_parse(const char *name, const char *text, size_t length, stru
 	return OK;
 }
 
-/* Where an old text is being read while hunks are applied. */
-struct cursor {
-	const char *at, *end;
-	int line; /* 1-based number of the line at `at` */
-};
-
-static struct text_line next_line(struct cursor *c, bool *ret_newline)
+enum err_code diff_parse(const char *name, const char *text, size_t length, struct arena *arena,
+	struct diff *ret_diff, struct err *reterr)
 {
-	const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
-	*ret_newline = stop != NULL;
-	stop = stop ? stop : c->end;
-	struct text_line line = {c->at, (size_t)(stop - c->at)};
-	c->at = *ret_newline ? stop + 1 : stop;
-	c->line++;
-	return line;
+	return parse(name, text, length, false, arena, ret_diff, reterr);
 }
 
-static void put_line(struct strbuf *text, const char *line, size_t length, bool newline)
+enum err_code diff_parse_loose(const char *name, const char *text, size_t length, struct arena *arena,
+	struct diff *ret_diff, struct err *reterr)
 {
-	strbuf_add(text, line, length);
-	if (newline)
-		strbuf_addch(text, '\n');
-}
-
-static enum err_code apply_hunk(const struct diff_hunk *hunk, struct cursor *c, struct strbuf *text)
-{
-	bool newline;
-	/* with no old lines, the start names the line before the insertion */
-	int start = hunk->old_count ? hunk->old_start : hunk->old_start + 1;
-	if (start < c->line)
-		return ERR_INPUT;
-	while (c->line < start && c->at < c->end) {
-		struct text_line line = next_line(c, &newline);
-		put_line(text, line.text, line.length, newline);
-	}
-	if (c->line != start)
-		return ERR_INPUT;
-	for (size_t i = 0; i < hunk->n_lines; i++) {
-		const struct diff_line *line = &hunk->lines[i];
-		if (line->kind != '+') {
-			if (c->at == c->end)
-				return ERR_INPUT;
-			struct text_line old = next_line(c, &newline);
-			if (old.length != line->length || memcmp(old.text, line->text, old.length) != 0)
-				return ERR_INPUT;
-		}
-		if (line->kind != '-')
-			put_line(text, line->text, line->length, !line->no_newline);
-	}
-	return OK;
-}
-
-enum err_code diff_apply(const struct diff_file *file, const char *old, size_t old_length,
-	struct strbuf *ret_text, struct err *reterr)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	struct cursor c = {old, old + old_length, 1};
-	for (size_t i = 0; i < file->n_hunks; i++)
-		if (apply_hunk(&file->hunks[i], &c, &text) != OK)
-			return err_set_at(reterr, ERR_INPUT, file->path, file->hunks[i].old_start, 0,
-				"hunk %zu (line %d of the diff) does not fit here", i + 1,
-				file->hunks[i].place);
-	strbuf_add(&text, c.at, (size_t)(c.end - c.at));
-	strbuf_release(ret_text);
-	*ret_text = text;
-	text = (struct strbuf)STRBUF_INIT;
-	return OK;
-}
-
-static void write_file_header(const struct diff_file *file, const char *prefix, struct strbuf *text)
-{
-	strbuf_addf(text, "diff --git a/%s%s b/%s%s\n", prefix, file->path, prefix, file->path);
-	if (file->created)
-		strbuf_addf(text, "new file mode 100644\n--- /dev/null\n+++ b/%s%s\n", prefix, file->path);
-	else if (file->deleted)
-		strbuf_addf(text, "--- a/%s%s\n+++ /dev/null\n", prefix, file->path);
-	else
-		strbuf_addf(text, "--- a/%s%s\n+++ b/%s%s\n", prefix, file->path, prefix, file->path);
-}
-
-void diff_write(const struct diff *diff, const char *prefix, struct strbuf *text)
-{
-	for (size_t f = 0; f < diff->n_files; f++) {
-		const struct diff_file *file = &diff->files[f];
-		write_file_header(file, prefix, text);
-		for (size_t h = 0; h < file->n_hunks; h++) {
-			const struct diff_hunk *hunk = &file->hunks[h];
-			strbuf_addf(text, "@@ -%d,%d +%d,%d @@\n", hunk->old_start, hunk->old_count,
-				hunk->new_start, hunk->new_count);
-			for (size_t i = 0; i < hunk->n_lines; i++) {
-				const struct diff_line *line = &hunk->lines[i];
-				strbuf_addch(text, line->kind);
-				put_line(text, line->text, line->length, true);
-				if (line->no_newline)
-					strbuf_addstr(text, "\\ No newline at end of file\n");
-			}
-		}
-	}
+	return parse(name, text, length, true, arena, ret_diff, reterr);
 }

@@ -22,7 +22,7 @@ struct strbuf;
 enum { DIFF_CAP_BYTES = 1 << 20 };
 
 struct diff_line {
-	char kind;        /* ' ', '-' or '+' */
+	char kind;        /* ' ', '-' or '+'; '?' = not marked, taken for context (diff_parse_loose()) */
 	const char *text; /* without the line end */
 	size_t length;
 	bool no_newline; /* the file ends after this line, without a newline */
@@ -31,6 +31,9 @@ struct diff_line {
 struct diff_hunk {
 	int place; /* line of the @@ in the diff */
 	int old_start, old_count, new_start, new_count;
+	bool has_place;             /* the @@ line has numbers */
+	int stated_old, stated_new; /* counts as the @@ line has them */
+	size_t n_bare_end;          /* empty lines behind the last of `lines` */
 	struct diff_line *lines;
 	size_t n_lines;
 };
@@ -52,6 +55,12 @@ struct diff {
 /* `name` is what messages call the diff. Counts in the result are those of the lines, not those of the @@
  * line. */
 enum err_code diff_parse(const char *name, const char *text, size_t length, struct arena *arena,
+	struct diff *ret_diff, struct err *reterr) MUST_CHECK;
+
+/* The same for what language models write: also hunks with a bare @@ line or none, lines that are not marked
+ * (kind '?'), several headers of one file, CRLF everywhere. Line numbers of its hunks mean nothing before
+ * loose_diff_apply() (loose_diff.h) has found their places. */
+enum err_code diff_parse_loose(const char *name, const char *text, size_t length, struct arena *arena,
 	struct diff *ret_diff, struct err *reterr) MUST_CHECK;
 
 /* Strict: every hunk must fit at its line. ERR_INPUT names the first that does not. */

@@ -45,9 +45,8 @@ static void make_env(struct scratch *s, const char *git_dir, const char *objects
 	s->env[n] = NULL;
 }
 
-/* git in the scratch folder. The argument list is NULL-terminated and begins after the options. */
-static enum err_code scratch_git(const struct scratch *s, const char *const *words, const char *input,
-	size_t length, struct strbuf *ret_output, struct err *reterr)
+enum err_code scratch_git(const struct scratch *s, const char *const *words, const char *input, size_t length,
+	struct strbuf *ret_output, struct err *reterr)
 {
 	static const char *const options[] = {"git", "-c", "core.hooksPath=/dev/null", "-c",
 		"core.fsmonitor=", "-c", "core.autocrlf=false", "-c", "core.quotePath=false", "-c",
@@ -137,6 +136,86 @@ enum err_code scratch_apply(const struct scratch *s, const char *tree, const cha
 	return OK;
 }
 
+/* ---- files put into a tree ---- */
+
+static enum err_code write_blob(
+	const struct scratch *s, const struct scratch_file *file, struct strbuf *ret_id, struct err *reterr)
+{
+	static const char *const words[] = {"hash-object", "-w", "--no-filters", "--stdin", NULL};
+	TRY(scratch_git(s, words, file->text, file->length, ret_id, reterr));
+	trim_end(ret_id);
+	return OK;
+}
+
+static enum err_code mode_of(const struct scratch *s, const char *tree, const char *full_path,
+	char ret_mode[8], struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	TRY(GIT(s, &output, reterr, "ls-tree", "-z", "--full-tree", tree, "--", full_path));
+	if (sscanf(output.buf, "%7[0-7] ", ret_mode) != 1)
+		strcpy(ret_mode, "100644");
+	return OK;
+}
+
+enum err_code scratch_write(const struct scratch *s, const char *tree, const struct scratch_file *files,
+	size_t n_files, char ret_tree[TREE_ID_SIZE], struct err *reterr)
+{
+	static const char *const update[] = {"update-index", "-z", "--index-info", NULL};
+	CLEANUP(strbuf_release) struct strbuf entries = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	for (size_t i = 0; i < n_files; i++) {
+		CLEANUP(strbuf_release) struct strbuf id = STRBUF_INIT;
+		CLEANUP(free_ptr)
+		char *path = xasprintf("%s%s%s", s->prefix, scratch_slash(s), files[i].path);
+		char mode[8] = "0";
+		if (files[i].text) {
+			TRY(mode_of(s, tree, path, mode, reterr));
+			TRY(write_blob(s, &files[i], &id, reterr));
+		}
+		/* what is removed is named by the id of nothing, in the tree's own hash */
+		strbuf_addf(&entries, "%s %.*s%s\t%s", mode, files[i].text ? 0 : (int)strlen(s->base_tree),
+			"0000000000000000000000000000000000000000000000000000000000000000", id.buf, path);
+		strbuf_addch(&entries, '\0');
+	}
+	TRY(GIT(s, NULL, reterr, "read-tree", tree));
+	TRY(scratch_git(s, update, entries.buf, entries.len, NULL, reterr));
+	TRY(GIT(s, &output, reterr, "write-tree"));
+	trim_end(&output);
+	snprintf(ret_tree, TREE_ID_SIZE, "%s", output.buf);
+	return OK;
+}
+
+static enum scratch_kind kind_of_mode(const char *mode, bool is_whole)
+{
+	if (strncmp(mode, "120000", 6) == 0)
+		return SCRATCH_LINK;
+	if (strncmp(mode, "160000", 6) == 0)
+		return SCRATCH_SUBMODULE;
+	if (strncmp(mode, "040000", 6) == 0)
+		return is_whole ? SCRATCH_FOLDER : SCRATCH_NOTHING;
+	return is_whole ? SCRATCH_FILE : SCRATCH_FILE_ON_WAY;
+}
+
+enum err_code scratch_kind_of(const struct scratch *s, const char *tree, const char *path,
+	enum scratch_kind *ret_kind, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *full = xasprintf("%s%s%s", s->prefix, scratch_slash(s), path);
+	size_t length = strlen(s->prefix) + strlen(scratch_slash(s));
+	for (;;) {
+		CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+		length += strcspn(full + length, "/");
+		bool is_whole = full[length] == '\0';
+		CLEANUP(free_ptr) char *part = xasprintf("%.*s", (int)length, full);
+		TRY(GIT(s, &output, reterr, "ls-tree", "-z", "--full-tree", tree, "--", part));
+		*ret_kind = output.len ? kind_of_mode(output.buf, is_whole) : SCRATCH_NOTHING;
+		if (is_whole || !output.len || *ret_kind != SCRATCH_NOTHING)
+			return OK;
+		length++;
+	}
+}
+
+/* ---- differences ---- */
+
 /* Headers begin with a letter and never with ' ', '+', '-' or '\\', so a line's first word tells what it is.
  */
 static void keep_change_only(const char *text, struct strbuf *kept)
@@ -161,8 +240,9 @@ enum err_code scratch_diff(const struct scratch *s, const char *old_tree, const 
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
 	CLEANUP(free_ptr) char *relative = xasprintf("--relative=%s%s", s->prefix, scratch_slash(s));
 	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--no-renames", "-U3", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/",
-		"--dst-prefix=b/", s->prefix[0] ? relative : "--no-relative", old_tree, new_tree));
+		"--text", "--no-renames", "-U3", "--diff-algorithm=myers", "--indent-heuristic",
+		"--src-prefix=a/", "--dst-prefix=b/", s->prefix[0] ? relative : "--no-relative", old_tree,
+		new_tree));
 	if (memchr(output.buf, '\0', output.len))
 		return err_set(
 			reterr, ERR_INPUT, "the change contains NUL bytes: only text files can be patched");

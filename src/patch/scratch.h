@@ -33,6 +33,27 @@ void scratch_close(struct scratch *s);
 enum err_code scratch_apply(const struct scratch *s, const char *tree, const char *diff, size_t length,
 	bool sparse, char ret_tree[TREE_ID_SIZE], struct err *reterr) MUST_CHECK;
 
+struct scratch_file {
+	const char *path; /* relative to the task's folder */
+	const char *text; /* NULL = the file goes */
+	size_t length;
+};
+/* The tree with these files put into it; a file that was there keeps its mode. */
+enum err_code scratch_write(const struct scratch *s, const char *tree, const struct scratch_file *files,
+	size_t n_files, char ret_tree[TREE_ID_SIZE], struct err *reterr) MUST_CHECK;
+
+/* What stands in the tree where a path leads: the file itself, or what is in the way of it. */
+enum scratch_kind {
+	SCRATCH_NOTHING,     /* no such file, and nothing hinders making one */
+	SCRATCH_FILE,        /* an ordinary file */
+	SCRATCH_FOLDER,      /* the path is a folder */
+	SCRATCH_LINK,        /* it, or a folder on the way, is a symbolic link */
+	SCRATCH_SUBMODULE,   /* the same, a submodule */
+	SCRATCH_FILE_ON_WAY, /* a folder on the way is a file */
+};
+enum err_code scratch_kind_of(const struct scratch *s, const char *tree, const char *path,
+	enum scratch_kind *ret_kind, struct err *reterr) MUST_CHECK;
+
 /* git's diff between two trees, paths relative to the task's folder, without lines that depend on anything
  * but the change (object names, section headings). */
 enum err_code scratch_diff(const struct scratch *s, const char *old_tree, const char *new_tree,
@@ -49,5 +70,9 @@ enum err_code scratch_read(const struct scratch *s, const char *tree, const char
 
 /* The prefix as it stands before paths: "" or "folder/". */
 const char *scratch_slash(const struct scratch *s);
+
+/* git in the scratch folder; the words (NULL-terminated) begin after the options. Output may be NULL. */
+enum err_code scratch_git(const struct scratch *s, const char *const *words, const char *input, size_t length,
+	struct strbuf *ret_output, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/strbuf.h"
 #include "event/receipt.h"
+#include "patch/patch.h"
 #include "promote/apply_int.h"
 #include "runner/workspace.h"
 #include "spec/lock.h"
@@ -168,24 +169,45 @@ static enum err_code launch_script(const struct state *s, const struct trial *t,
 	return OK;
 }
 
+/* The winner's diffs as they apply one after another; one whose changes those before it have is left out. */
+static enum err_code merge_diffs(const struct state *s, struct arena *arena, const char *const *names,
+	const char *const *paths, struct application *a, struct change *changes, struct err *reterr)
+{
+	size_t n = a->n_changes;
+	const char **merged = arena_array(arena, n + 1, sizeof(*merged));
+	TRY(patch_stack_files(s->task->root, s->commit, s->prefix, names, paths, n, arena, merged, reterr));
+	a->n_changes = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!merged[i])
+			continue;
+		changes[i].diff_path = merged[i];
+		changes[a->n_changes++] = changes[i];
+	}
+	a->changes = changes;
+	return OK;
+}
+
 static enum err_code collect_changes(const struct state *s, const struct trial *t, struct arena *arena,
 	struct application *a, struct err *reterr)
 {
-	struct change *changes = arena_array(arena, s->space.n_patches, sizeof(*changes));
+	size_t room = s->space.n_patches + 1;
+	struct change *changes = arena_array(arena, room, sizeof(*changes));
+	const char **names = arena_array(arena, room, sizeof(*names));
+	const char **paths = arena_array(arena, room, sizeof(*paths));
 	for (size_t i = 0; i < s->space.n_patches; i++) {
 		const struct patch_lever *patch = &s->space.patches[i];
 		if (!t->candidate.setting[s->task->n_knobs + i])
 			continue;
 		TRY(state_check_diff(s, i, a->dir, reterr));
+		names[a->n_changes] = patch->name;
+		paths[a->n_changes] = arena_printf(arena, "%s/%s", a->dir, s->patch_paths[i]);
 		changes[a->n_changes++] = (struct change){
 			.name = patch->name,
 			.title = patch->title && *patch->title ? patch->title : patch->name,
 			.mechanism = patch->mechanism ? patch->mechanism : "",
-			.diff_path = arena_printf(arena, "%s/%s", a->dir, s->patch_paths[i]),
 		};
 	}
-	a->changes = changes;
-	return OK;
+	return merge_diffs(s, arena, names, paths, a, changes, reterr);
 }
 
 /* Commands and settings that the task file says now must be those that were measured. */

@@ -40,6 +40,11 @@ static void add_meaning(const struct state *s, const struct trial *t, struct str
 	case TRIAL_INVALID:
 		strbuf_addstr(text, "rejected: it can never be the winner");
 		break;
+	case TRIAL_SLOWER:
+		strbuf_addstr(text, "stopped to save the rest of the run; its time counts with more noise, "
+				    "and it can never "
+				    "be the winner");
+		break;
 	case TRIAL_INTERRUPTED:
 		strbuf_addstr(text, "nothing: it was not its fault; the candidate may be proposed again");
 		break;
@@ -78,7 +83,7 @@ void report_failure_card(const struct state *s, const struct trial *t, const cha
 		add_safe(text, line);
 		strbuf_addch(text, '\n');
 	}
-	if (t->run.evidence && *t->run.evidence) {
+	if (t->run.evidence && *t->run.evidence && t->status != TRIAL_SLOWER) {
 		strbuf_addstr(text, "         said   ");
 		add_safe(text, t->run.evidence);
 		strbuf_addch(text, '\n');
@@ -116,8 +121,14 @@ static void add_measured(const struct state *s, const struct trial *t, struct st
 	if (t->run.has_time) {
 		strbuf_addf(text, "measured   %.4f s/update (median %.4f), ", t->run.time_s, t->run.median_s);
 		add_speedup(text, t->run.gain_ln, 2);
-		strbuf_addf(text, " against %.4f; window %d..%d\n", s->noise.mean_s,
-			s->task->contract.warmup + 1, s->task->contract.updates);
+		strbuf_addf(text, " against %.4f; window %d..%d\n", state_reference_s(s, &t->run),
+			s->task->contract.warmup + 1,
+			t->status == TRIAL_SLOWER ? t->run.updates_seen : s->task->contract.updates);
+	}
+	if (t->run.at_once > 1) {
+		strbuf_addf(text, "slot       one of %d at once, on ", t->run.at_once);
+		strbuf_add_escaped(text, t->run.slot, strlen(t->run.slot));
+		strbuf_addstr(text, "; the time it is held against was taken there\n");
 	}
 	if (isfinite(t->run.peak_bytes))
 		strbuf_addf(text, "memory     %s at its peak\n", format_bytes(t->run.peak_bytes, unit));

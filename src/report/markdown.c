@@ -208,7 +208,10 @@ static void add_chart(const struct state *s, struct strbuf *text)
 		int length = (int)lround(speedup / largest * CHART_COLUMNS);
 		for (int k = 0; k < length; k++)
 			strbuf_addch(text, t->status == TRIAL_VALID ? '#' : '.');
-		strbuf_addf(text, " %.2fx%s\n", speedup, t->status == TRIAL_VALID ? "" : " (rejected)");
+		strbuf_addf(text, " %.2fx%s\n", speedup,
+			t->status == TRIAL_VALID    ? ""
+			: t->status == TRIAL_SLOWER ? " (stopped early)"
+						    : " (rejected)");
 	}
 	strbuf_addstr(text, "```\n\n");
 }
@@ -249,6 +252,9 @@ static void add_trials(const struct state *s, struct strbuf *text)
 		strbuf_addstr(text, " | - | - | - |\n");
 	}
 	strbuf_addch(text, '\n');
+	add_clashes(s, "- ", add_cell, text);
+	if (s->n_clashes)
+		strbuf_addch(text, '\n');
 }
 
 static void add_failures(const struct state *s, struct strbuf *text)
@@ -270,7 +276,7 @@ static void add_failures(const struct state *s, struct strbuf *text)
 		} else {
 			add_cell(text, t->reason_text);
 		}
-		if (t->run.evidence && *t->run.evidence) {
+		if (t->run.evidence && *t->run.evidence && t->status != TRIAL_SLOWER) {
 			strbuf_addstr(text, ". The job said ");
 			add_code(text, t->run.evidence);
 		}
@@ -339,6 +345,9 @@ static void add_cost(const struct state *s, struct strbuf *text)
 		strbuf_addf(text, " The cost is earned back after %s of the faster training.",
 			format_duration(payback_s(s), unit));
 	strbuf_addstr(text, "\n\n");
+	add_search_over(s, add_cell, text);
+	if (s->search_over.why != SEARCH_OVER_NONE)
+		strbuf_addch(text, '\n');
 }
 
 static void add_setting(const struct state *s, struct strbuf *text)

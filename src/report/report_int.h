@@ -2,6 +2,8 @@
 #ifndef INFRARSI_REPORT_REPORT_INT_H
 #define INFRARSI_REPORT_REPORT_INT_H
 
+#include <jansson.h>
+
 #include "report/report.h"
 
 struct bill { /* how a campaign's trials ended, and what everything cost in device-seconds */
@@ -25,6 +27,12 @@ typedef void (*review_fn)(struct strbuf *text, const char *value);
 void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text);
 /* A line about a delivery of an earlier promotion that still stands; nothing where there is none. */
 void add_standing(const struct state *s, struct strbuf *text);
+/* Why the search ended early; nothing where it did not. */
+void add_search_over(const struct state *s, review_fn add, struct strbuf *text);
+/* Pairs of patches that are never stacked and why, a line each behind `before`. */
+void add_clashes(const struct state *s, const char *before, review_fn add, struct strbuf *text);
+/* The same as [{"first", "second", "reason"}]. */
+json_t *clashes_json(const struct state *s);
 /* "13 pass, 3 n/a" */
 void count_items(const struct verdict *v, struct strbuf *text);
 /* How long the sped-up training has to run until the time it saved equals what the campaign cost; NAN without

@@ -99,6 +99,16 @@ static void set_delivery(const struct state *s, json_t *json)
 	json_object_set_new(json, "verdict", d ? verdict_json(&d->verdict) : json_null());
 }
 
+static json_t *search_over_json(const struct state *s)
+{
+	if (s->search_over.why == SEARCH_OVER_NONE)
+		return json_null();
+	json_t *json = json_object();
+	json_object_set_new(json, "why", json_string(search_over_names[s->search_over.why]));
+	json_object_set_new(json, "text", json_from_text(s->search_over.text));
+	return json;
+}
+
 static json_t *refusals_json(const struct state *s)
 {
 	json_t *refusals = json_array();
@@ -130,6 +140,8 @@ char *report_result_json(const struct state *s)
 	json_object_set_new(json, "n_rejected", json_integer(bill.rejected));
 	json_object_set_new(json, "trials", trials);
 	json_object_set_new(json, "refusals", refusals_json(s));
+	json_object_set_new(json, "not_stacked", clashes_json(s));
+	json_object_set_new(json, "search_over", search_over_json(s));
 	json_object_set_new(json, "cost", cost_json(s));
 	return json_dump_pretty_take(json);
 }

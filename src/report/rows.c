@@ -105,6 +105,9 @@ static void add_verdict(const struct state *s, const struct trial *t, struct str
 	case TRIAL_CRASHED:
 		add_crash(t, row);
 		break;
+	case TRIAL_SLOWER:
+		strbuf_addstr(row, "  slower: stopped early");
+		break;
 	case TRIAL_HUNG:
 		strbuf_addf(row, "  %s", failure_class_names[t->run.failure]);
 		break;
@@ -152,6 +155,7 @@ void report_trials_table(const struct state *s, struct strbuf *text)
 	report_trial_header(text);
 	for (size_t i = 0; i < s->n_refusals; i++)
 		report_refusal_row(&s->refusals[i], text);
+	add_clashes(s, "  note: ", add_safe, text);
 	for (size_t i = 0; i < s->n_trials; i++)
 		report_trial_row(s, &s->trials[i], text);
 }

@@ -20,7 +20,7 @@ void bill_of(const struct state *s, struct bill *ret_bill)
 		ret_bill->by_status[s->trials[i].status]++;
 	ret_bill->rejected = (int)s->n_refusals + ret_bill->by_status[TRIAL_OOM] +
 			     ret_bill->by_status[TRIAL_CRASHED] + ret_bill->by_status[TRIAL_HUNG] +
-			     ret_bill->by_status[TRIAL_INVALID];
+			     ret_bill->by_status[TRIAL_INVALID] + ret_bill->by_status[TRIAL_SLOWER];
 	/* A build holds the devices of its trial as long as it lasts. */
 	double devices = (double)s->task->launch.nodes * s->task->launch.devices_per_node;
 	ret_bill->total_s =
@@ -209,6 +209,15 @@ static void add_waiting(const struct state *s, struct strbuf *text)
 	}
 }
 
+void add_search_over(const struct state *s, review_fn add, struct strbuf *text)
+{
+	if (s->search_over.why == SEARCH_OVER_NONE)
+		return;
+	strbuf_addstr(text, "The search ended before its trials were used: ");
+	add(text, s->search_over.text);
+	strbuf_addstr(text, ".\n");
+}
+
 /* The others are in the bill, not in the number of trials. */
 static bool uses_budget(enum trial_status status)
 {
@@ -252,6 +261,7 @@ void report_summary(const struct state *s, struct strbuf *text)
 			add_duel(s, &s->duels[i], text);
 	add_outcome(s, text);
 	add_waiting(s, text);
+	add_search_over(s, add_safe, text);
 	add_cost(s, text);
 	if (s->finished && delivered_duel(s))
 		strbuf_addstr(text, "Next: infrarsi report    or    infrarsi apply --branch faster\n");

@@ -200,6 +200,7 @@ static enum err_code run_command(struct build *b, struct runner *runner, run_pro
 		.env = r->env,
 		.control_dir = b->control,
 		.log_path = b->log,
+		.cpus = r->cpus,
 		.sandbox = r->sandbox,
 		.hidden = r->hidden,
 		.shown = r->shown,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu_list.h"
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "runner/job_start.h"
@@ -204,6 +205,15 @@ static NORETURN void enter_sandbox(const struct run_spec *spec, int spec_fd, int
 	fail_setup(INIT_REPORT_FD, "cannot execute bwrap");
 }
 
+/* Of what is started from here on: a sandbox, the init, the job. */
+static void hold_to_cpus(const char *cpus, int report_fd)
+{
+	cpu_set_t set;
+	errno = EINVAL;
+	if (cpus && (!cpu_list_parse(cpus, &set) || sched_setaffinity(0, sizeof(set), &set) != 0))
+		fail_setup(report_fd, "cannot run on the processors of the job's slot");
+}
+
 static NORETURN void run_child(const struct run_spec *spec, int spec_fd, enum job_mode mode, int report_fd,
 	int log_fd, const struct job *parent_ends)
 {
@@ -216,6 +226,7 @@ static NORETURN void run_child(const struct run_spec *spec, int spec_fd, enum jo
 		dup2(log_fd, STDERR_FILENO) < 0)
 		fail_setup(report_fd, "cannot set the standard streams");
 	setsid();
+	hold_to_cpus(spec->cpus, report_fd);
 	if (mode == JOB_SANDBOX)
 		enter_sandbox(spec, spec_fd, report_fd);
 	if (mode == JOB_NAMESPACE)

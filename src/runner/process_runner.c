@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ static enum err_code make_spec(const struct process_runner *p, const struct run_
 		.control_dir = request->control_dir,
 		.log_path = request->log_path,
 		.log_format = request->log_format,
+		.cpus = request->cpus,
 		.argv = (const char **)request->argv,
 		.env = (const char **)request->env,
 		.sandbox_argv = no_words,
@@ -349,6 +351,25 @@ static enum err_code run_supervised(struct process_runner *p, const struct run_r
 	return OK;
 }
 
+/* It belongs to the process, not to a thread: on from the first of several runs to the end of the last. */
+static void subreaper_begin(struct process_runner *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (p->n_running++ == 0) {
+		prctl(PR_GET_CHILD_SUBREAPER, &p->was_subreaper);
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void subreaper_end(struct process_runner *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (--p->n_running == 0)
+		prctl(PR_SET_CHILD_SUBREAPER, p->was_subreaper);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static enum err_code process_run_job(void *state, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr)
 {
@@ -365,11 +386,9 @@ static enum err_code process_run_job(void *state, const struct run_request *requ
 		.received = STRBUF_INIT,
 		.outcome = &outcome};
 	TRY(prepare(p, request, &spec_fd, reterr));
-	int was_subreaper = 0;
-	prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	subreaper_begin(p);
 	enum err_code code = run_supervised(p, request, &spec_fd, &x, reterr);
-	prctl(PR_SET_CHILD_SUBREAPER, was_subreaper);
+	subreaper_end(p);
 	strbuf_release(&x.received);
 	free(x.lines);
 	if (code != OK)
@@ -381,7 +400,9 @@ static enum err_code process_run_job(void *state, const struct run_request *requ
 
 static void process_runner_free(void *state)
 {
-	free(state);
+	struct process_runner *p = state;
+	pthread_mutex_destroy(&p->lock);
+	free(p);
 }
 
 static bool process_has_private_tmp(void *state, enum sandbox_mode mode)
@@ -397,7 +418,8 @@ static const struct runner_ops process_runner_ops = {.name = "process",
 	.version = 1,
 	.run = process_run_job,
 	.release = process_runner_free,
-	.has_private_tmp = process_has_private_tmp};
+	.has_private_tmp = process_has_private_tmp,
+	.concurrent = true};
 
 enum err_code process_runner_init(
 	struct runner *ret_runner, const char *self_path, int stop_fd, struct err *reterr)
@@ -407,6 +429,7 @@ enum err_code process_runner_init(
 	struct process_runner *p = xcalloc(1, sizeof(*p));
 	snprintf(p->self_path, sizeof(p->self_path), "%s", self_path);
 	p->stop_fd = stop_fd;
+	pthread_mutex_init(&p->lock, NULL);
 	*ret_runner = (struct runner){&process_runner_ops, p};
 	return OK;
 }

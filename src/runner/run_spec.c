@@ -112,6 +112,8 @@ void run_spec_encode(const struct run_spec *spec, struct strbuf *text)
 	json_object_set_new(root, "log_path", json_from_bytes(spec->log_path, strlen(spec->log_path)));
 	if (spec->log_format)
 		json_object_set_new(root, "log_format", json_string(spec->log_format));
+	if (spec->cpus)
+		json_object_set_new(root, "cpus", json_string(spec->cpus));
 	json_object_set_new(root, "argv", json_from_strings(spec->argv));
 	json_object_set_new(root, "env", json_from_strings(spec->env));
 	json_object_set_new(root, "sandbox_argv", json_from_strings(spec->sandbox_argv));
@@ -145,6 +147,7 @@ static bool spec_fields(const json_t *root, struct run_spec *spec)
 	spec->control_dir = bytes_from_json(arena, json_object_get(root, "control_dir"));
 	spec->log_path = bytes_from_json(arena, json_object_get(root, "log_path"));
 	spec->log_format = bytes_from_json(arena, json_object_get(root, "log_format"));
+	spec->cpus = bytes_from_json(arena, json_object_get(root, "cpus"));
 	spec->argv = strings_from_json(arena, json_object_get(root, "argv"));
 	spec->env = strings_from_json(arena, json_object_get(root, "env"));
 	spec->sandbox_argv = strings_from_json(arena, json_object_get(root, "sandbox_argv"));

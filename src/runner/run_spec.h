@@ -19,6 +19,7 @@ enum { CONTROL_FD = 3, SPEC_FD = 4, INIT_SELF_FD = 3, INIT_REPORT_FD = 4, INIT_S
 struct run_spec {
 	struct arena arena;
 	const char *self_path, *dir, *control_dir, *log_path;
+	const char *cpus;          /* NULL = as they are */
 	const char *log_format;    /* NULL = the job reports by itself */
 	const char **argv, **env;  /* NULL-terminated */
 	const char **sandbox_argv; /* what stands before the init's own words; empty = no sandbox */

@@ -40,6 +40,7 @@ struct run_request {
 	const char *
 		log_format; /* the job has no hook: what it prints is read as events in this format
 			       (adapter/log_events.h), and nothing else is taken for one; NULL = it has one */
+	const char *cpus;   /* the processors that it begins on (cpu_list.h); NULL = those of the harness */
 	bool network;
 	enum sandbox_mode sandbox;
 	const char *const
@@ -103,6 +104,7 @@ struct runner_ops {
 	void (*release)(void *state);
 	/* True when a job run in this mode has a /tmp of its own; NULL = never. */
 	bool (*has_private_tmp)(void *state, enum sandbox_mode mode);
+	bool concurrent; /* run() may be under way in several threads */
 };
 enum err_code runner_run(struct runner *r, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr) MUST_CHECK;

@@ -41,6 +41,7 @@ struct build_request {
 	const char *const *env;  /* complete environment */
 	const char *build_key;   /* resolved_build_key() */
 	double timeout_s;
+	const char *cpus; /* as in struct run_request; no part of the cache's key */
 	enum sandbox_mode sandbox;
 	const char *const *link_in;               /* ignored inputs, relative to root; NULL-terminated */
 	const char *const *hidden, *const *shown; /* as in struct run_request */

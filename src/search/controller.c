@@ -7,6 +7,7 @@
 #include "search/anywhere.h"
 #include "search/climb.h"
 #include "search/explain.h"
+#include "search/pending.h"
 #include "search/score.h"
 #include "search/seeds.h"
 #include "search/start.h"
@@ -51,22 +52,27 @@ static void run_survey(struct scores *s, const struct seed_operator *operator, i
 	operator->survey(s, origin_of(s, &here, operator_index));
 }
 
+static void run_operator(struct scores *s, int index, struct seed_list *list)
+{
+	const struct seed_operator *operator= seed_operator((enum search_operator)index);
+	int first = list->n;
+	if (operator->survey)
+		run_survey(s, operator, index);
+	else if (operator->generate)
+		operator->generate(s, list);
+	for (int i = first; i < list->n; i++)
+		if (!is_repeated(s, list, i))
+			climb_from(s, &list->seed[i], index);
+}
+
 static void run_operators(struct scores *s)
 {
-	int n_operators;
-	const struct seed_operator *operators = seed_operators(&n_operators);
 	struct seed_list list = {.n = 0};
-	for (int k = 0; k < n_operators; k++) {
-		int first = list.n;
-		if (s->nothing_fits_yet && operators[k].needs_time)
-			continue;
-		if (operators[k].survey)
-			run_survey(s, &operators[k], k);
-		else
-			operators[k].generate(s, &list);
-		for (int i = first; i < list.n; i++)
-			if (!is_repeated(s, &list, i))
-				climb_from(s, &list.seed[i], k);
+	for (int k = 0; k < N_OPERATORS; k++) {
+		enum search_operator which = (enum search_operator)k;
+		bool is_of_use = !s->nothing_fits_yet || !seed_operator(which)->needs_time;
+		if (is_of_use && search_operator_is_on(&s->in->switches, which))
+			run_operator(s, k, &list);
 	}
 }
 
@@ -97,6 +103,8 @@ enum err_code controller_next(
 {
 	CLEANUP(scores_release) struct scores s = {0};
 	TRY(scores_init(&s, in, reterr));
+	if (in->n_pending)
+		TRY(pending_fit(&s, reterr));
 	decide(&s, ret_decision);
 	return OK;
 }

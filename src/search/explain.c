@@ -37,21 +37,27 @@ static void add_name(struct strbuf *text, const char *name)
 	strbuf_addstr(text, name);
 }
 
+/* A kind of change that an operator of that name has not named already. */
+static void add_kind(
+	struct strbuf *text, const struct candidate *c, enum search_operator namesake, const char *label)
+{
+	if (label || !(c->operators >> namesake & 1))
+		add_name(text, operator_names[namesake]);
+}
+
 /* Predicted to lose time, never seen to run. */
 static bool is_contrarian(const struct scores *s, int lever, int setting)
 {
 	const struct model_input *in = &s->in->model;
-	if (in->levers[lever].prior[setting].predicted_gain_ln >= 0)
-		return false;
-	for (size_t i = 0; i < in->n_observations; i++)
-		if (in->observations[i].has_gain && in->observations[i].setting[lever] == setting)
-			return false;
-	return true;
+	return in->levers[lever].prior[setting].predicted_gain_ln < 0 &&
+	       !setting_was_timed(s->in, lever, setting);
 }
 
 /* The names of what the change does, whichever operator proposed it. */
-static void add_kinds_of_change(struct strbuf *text, const struct scores *s, const int *from, const int *to)
+static void add_kinds_of_change(struct strbuf *text, const struct scores *s, const struct candidate *c,
+	const char *label, const int *from)
 {
+	const int *to = c->setting;
 	int patches = 0;
 	bool contrarian = false;
 	for (int l = 0; l < s->n_levers; l++) {
@@ -62,25 +68,23 @@ static void add_kinds_of_change(struct strbuf *text, const struct scores *s, con
 		contrarian |= is_contrarian(s, l, to[l]);
 	}
 	if (contrarian)
-		add_name(text, "contrarian");
+		add_kind(text, c, OPERATOR_CONTRARIAN, label);
 	if (patches)
-		add_name(text, "patch");
+		add_kind(text, c, OPERATOR_PATCH, label);
 	if (patches >= 2)
-		add_name(text, "stack");
+		add_kind(text, c, OPERATOR_STACK, label);
 }
 
 static void fill_operators(
 	struct scores *s, const struct candidate *c, const char *label, const int *base, struct decision *d)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	int n;
-	const struct seed_operator *operators = seed_operators(&n);
 	if (label)
 		add_name(&text, label);
-	for (int i = 0; !label && i < n; i++)
-		if (c->operators & 1u << i)
-			add_name(&text, operators[i].name);
-	add_kinds_of_change(&text, s, base, c->setting);
+	for (int i = 0; !label && i < N_OPERATORS; i++)
+		if (c->operators >> i & 1)
+			add_name(&text, operator_names[i]);
+	add_kinds_of_change(&text, s, c, label, base);
 	copy_cut(d->operators, sizeof(d->operators), text.buf);
 }
 

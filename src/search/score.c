@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "search/score.h"
+#include "search/score_terms.h"
 
-/* Where the reference does not fit, what fits and runs counts; a predicted loss of time counts by half. */
-static const double loss_weight = 0.5, smallest_probability = 1e-300, smallest_gain = 1e-6;
 enum { COMPLETION_BUDGET = 8000 };
 
 int *settings_copy(struct arena *arena, const int *setting, int n_levers)
@@ -90,14 +89,14 @@ static void predict_all_but_p_ok(struct scores *s, struct candidate *c)
 
 static double score_of(const struct scores *s, const struct candidate *c, double p_ok)
 {
-	double score;
-	if (s->nothing_fits_yet)
-		score = log(fmax(c->p_fits, smallest_probability)) + log(fmax(p_ok, smallest_probability)) +
-			loss_weight * fmin(c->mean_ln, 0);
-	else
-		score = fmax(c->mean_ln + 2 * c->sd_ln - s->incumbent_ln, smallest_gain) *
-			pow(c->p_fits, s->caution) * p_ok;
-	return round_score(score);
+	struct score_terms terms = {.mean_ln = c->mean_ln,
+		.sd_ln = c->sd_ln,
+		.incumbent_ln = s->incumbent_ln,
+		.p_fits = c->p_fits,
+		.p_ok = p_ok,
+		.caution = s->caution,
+		.nothing_fits_yet = s->nothing_fits_yet};
+	return round_score(score_formula(&terms));
 }
 
 void candidate_predict(struct scores *s, struct candidate *c)
@@ -142,9 +141,12 @@ void scores_consider(struct scores *s, struct candidate *c, const struct origin 
 double observation_mean_ln(const struct scores *s, int observation)
 {
 	const struct observation *o = &s->in->model.observations[observation];
-	double peak = o->peak_bytes, mean, sd, p_fits;
-	if (isnan(peak))
-		memory_model_predict(s->memory, o->setting, &peak, &sd, &p_fits);
+	double peak = o->peak_bytes, mean, sd;
+	/* As the time model has this run among its own: with no reading, nearness to the capacity has cost it
+	 * nothing, whatever the memory model makes of it; where the run thrashed, what 95% of the capacity
+	 * costs. */
+	if (isnan(peak) && o->thrash)
+		peak = 0.95 * s->in->model.capacity_bytes;
 	time_model_predict(s->time, o->setting, peak, &mean, &sd);
 	return mean;
 }
@@ -171,17 +173,6 @@ static void find_incumbent(struct scores *s)
 	s->nothing_fits_yet = !reference_fits && s->incumbent < 0;
 }
 
-/* 1, and 1 more for each out-of-memory end since the last run that fitted: far extrapolations, whose P(fits)
- * a lower bound hardly moves, do not eat the budget one after the other. A long row of them turns the score
- * into P(fits) itself. */
-static int caution_of(const struct model_input *in)
-{
-	int caution = 1;
-	for (size_t i = in->n_observations; i-- > 0 && in->observations[i].status == OBSERVED_OOM;)
-		caution++;
-	return caution;
-}
-
 void scores_open(struct scores *s, const struct search_input *in)
 {
 	const struct model_input *model = &in->model;
@@ -200,14 +191,27 @@ void scores_open(struct scores *s, const struct search_input *in)
 		scores_look_up(s, in->visited[i])->visited = true;
 }
 
+/* The input as the models are to see it. */
+static const struct search_input *switch_rules(struct scores *s, const struct search_input *in)
+{
+	if (search_operator_is_on(&in->switches, OPERATOR_PRIOR_REVISION))
+		return in;
+	struct search_input *own = arena_alloc(&s->arena, sizeof(*own));
+	*own = *in;
+	own->model.keep_predictions = true;
+	return own;
+}
+
 enum err_code scores_init(struct scores *s, const struct search_input *in, struct err *reterr)
 {
 	enum err_code code;
 	scores_open(s, in);
-	TRY_GOTO(time_model_fit(&in->model, &s->time, reterr), fail);
-	TRY_GOTO(memory_model_fit(&in->model, &s->memory, reterr), fail);
-	TRY_GOTO(blame_model_fit(&in->model, &s->blame, reterr), fail);
-	s->caution = caution_of(&in->model);
+	s->in = switch_rules(s, in);
+	const struct model_input *model = &s->in->model;
+	TRY_GOTO(time_model_fit(model, &s->time, reterr), fail);
+	TRY_GOTO(memory_model_fit(model, &s->memory, reterr), fail);
+	TRY_GOTO(blame_model_fit(model, &s->blame, reterr), fail);
+	s->caution = score_caution(model);
 	find_incumbent(s);
 	return OK;
 fail:

@@ -16,6 +16,7 @@
 #include "base/base.h"
 #include "base/memory.h"
 #include "model/models.h"
+#include "spec/switches.h"
 
 /* True when the candidate may run at all: invariants, conflicts, patch merges. */
 typedef bool (*legal_fn)(void *context, const int *setting);
@@ -24,16 +25,19 @@ struct search_input {
 	struct model_input model;
 	legal_fn is_legal;
 	void *legal_context;
-	const int *const *visited; /* signatures that are registered and not released; failed and pending ones
+	const int *const *visited; /* signatures that are registered and not released; failed and running ones
 				      included */
 	size_t n_visited;
+	const int *const *pending; /* of those, trials that run now: what they will measure is guessed */
+	size_t n_pending;
 	const int *const *user_starts; /* run first, in order, where legal and not visited */
 	size_t n_user_starts;
 	const int
-		*experienced_start; /* the best experienced configuration, mapped on these levers; NULL =
-				       none, then one is put together from the levers' experienced effects */
-	uint64_t seed, decision;    /* random numbers of decision k come from (seed, k) */
-	double gate_ln;             /* max(0.02, 2 sigma_pair) */
+		*experienced_start;      /* the best experienced configuration, mapped on these levers; NULL =
+					    none, then one is put together from the levers' experienced effects */
+	uint64_t seed, decision;         /* random numbers of decision k come from (seed, k) */
+	double gate_ln;                  /* max(0.02, 2 sigma_pair) */
+	struct search_switches switches; /* of the controller; all zero = the defaults */
 };
 
 enum { OPERATORS_TEXT_SIZE = 128, SEARCH_REASON_SIZE = 512 };
@@ -58,6 +62,19 @@ struct strategy {
 /* "controller" is the default. NULL when unknown. */
 const struct strategy *strategy_find(const char *name);
 const struct strategy *strategy_list(size_t *ret_count);
+
+/* What an operator or a start does, in one line, and whether it takes part when nobody says anything. */
+struct search_part {
+	const char *name, *summary;
+	bool on_by_default;
+};
+struct search_part search_operator_part(enum search_operator which);
+struct search_part search_start_part(enum search_start which);
+bool search_operator_is_on(const struct search_switches *w, enum search_operator which);
+bool search_start_is_on(const struct search_switches *w, enum search_start which);
+/* What differs from the defaults: "-escape +contrarian +start:prior"; nothing where nothing does. */
+struct strbuf;
+void search_switches_text(const struct search_switches *w, struct strbuf *text);
 
 /* Index of the observation that is the incumbent: the valid one with the largest posterior mean; -1 = the
  * reference. */

@@ -2,24 +2,69 @@
 
 #include "search/seeds.h"
 
-static const struct seed_operator table[] = {
-	{"exploit", "one or two changes to the incumbent", true, seed_incumbent, NULL},
-	{"backtrack", "one or two changes to the reference", false, seed_reference, NULL},
-	{"bundle", "what a promising failed configuration lacked", false, seed_failed, NULL},
-	{"escape", "several changes at once, drawn from the posterior", true, seed_jump, NULL},
-	{"warm_restart", "one or two changes to a good configuration far from the incumbent", true,
-		seed_restart, NULL},
-	{"survey", "every configuration where there are few", false, NULL, survey},
+/* On by default is what earned its place when it was measured, or costs nothing: docs/search.md. */
+static const struct seed_operator table[N_OPERATORS] = {
+	[OPERATOR_EXPLOIT] = {"one or two changes to the incumbent", true, true, seed_incumbent, NULL},
+	[OPERATOR_BACKTRACK] = {"one or two changes to the reference", true, false, seed_reference, NULL},
+	[OPERATOR_BUNDLE] = {"what a promising failed configuration lacked", true, false, seed_failed, NULL},
+	[OPERATOR_ESCAPE] = {"several changes at once, drawn from the posterior", true, true, seed_jump,
+		NULL},
+	[OPERATOR_WARM_RESTART] = {"one or two changes to a good configuration far from the incumbent", true,
+		true, seed_restart, NULL},
+	[OPERATOR_CONTRARIAN] = {"settings that were predicted to gain nothing and have not run", false, true,
+		seed_contrarian, NULL},
+	[OPERATOR_BIG_KNOB] = {"after two trials without a gain, up to three big settings at once", false,
+		true, seed_big_knob, NULL},
+	[OPERATOR_EXTRAPOLATE] = {"the next settings of an ordered knob that improved so far", false, true,
+		seed_extrapolate, NULL},
+	[OPERATOR_STACK] = {"all patches that passed, together", false, true, seed_stack, NULL},
+	[OPERATOR_PATCH] = {"the best patch that has not run", false, true, seed_patch, NULL},
+	[OPERATOR_CONFLICT] = {"a failed configuration without what is suspected most", false, false,
+		seed_conflict, NULL},
+	[OPERATOR_SURVEY] = {"every configuration where there are few", true, false, NULL, survey},
+	[OPERATOR_PRIOR_REVISION] = {"trials rescale all remaining predictions", true, false, NULL, NULL},
 };
 
-const struct seed_operator *seed_operators(int *ret_count)
+const struct seed_operator *seed_operator(enum search_operator which)
 {
-	*ret_count = ARRAY_LEN(table);
-	return table;
+	return &table[which];
+}
+
+struct search_part search_operator_part(enum search_operator which)
+{
+	return (struct search_part){operator_names[which], table[which].summary, table[which].on_by_default};
+}
+
+bool search_operator_is_on(const struct search_switches *w, enum search_operator which)
+{
+	if (w->operators_off >> which & 1)
+		return false;
+	return table[which].on_by_default || (w->operators_on >> which & 1);
 }
 
 void seed_add(struct seed_list *list, struct seed seed)
 {
 	if (list->n < MAX_SEEDS)
 		list->seed[list->n++] = seed;
+}
+
+void seed_add_to_incumbent(const struct scores *s, struct seed_list *list, const int *setting)
+{
+	if (setting)
+		seed_add(list, (struct seed){.setting = setting,
+				       .observation = s->incumbent,
+				       .origin_name = s->incumbent < 0 ? "reference" : "incumbent",
+				       .origin_setting = s->incumbent_setting,
+				       .competes = true});
+}
+
+bool setting_was_timed(const struct search_input *in, int lever, int setting)
+{
+	const struct model_input *m = &in->model;
+	if (setting == m->levers[lever].reference && m->reference_runs > 0)
+		return true;
+	for (size_t i = 0; i < m->n_observations; i++)
+		if (m->observations[i].has_gain && m->observations[i].setting[lever] == setting)
+			return true;
+	return false;
 }

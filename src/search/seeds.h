@@ -1,6 +1,6 @@
 /*
  * The operators: each gives configurations to climb from. The table's order is the order of seeds, and so of
- * ties. Adding an operator is adding a row to seeds.c and a file.
+ * ties. Adding an operator is adding a row to seeds.c, a name to spec/switches.h and a file.
  */
 #ifndef INFRARSI_SEARCH_SEEDS_H
 #define INFRARSI_SEARCH_SEEDS_H
@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "search/score.h"
 
-enum { MAX_SEEDS = 16 };
+enum { MAX_SEEDS = 32 };
 
 struct seed {
 	const int *setting;
@@ -24,21 +24,32 @@ struct seed_list {
 };
 
 struct seed_operator {
-	const char *name, *summary;
+	const char *summary;
+	bool on_by_default;
 	bool needs_time; /* of no use while nothing fits */
 	void (*generate)(struct scores *s, struct seed_list *list);
-	/* Instead: considers candidates itself. */
+	/* Instead: considers candidates itself. Neither: a rule of the models. */
 	void (*survey)(struct scores *s, const struct origin *origin);
 };
 
-const struct seed_operator *seed_operators(int *ret_count);
+const struct seed_operator *seed_operator(enum search_operator which);
 void seed_add(struct seed_list *list, struct seed seed); /* beyond MAX_SEEDS: dropped */
+/* A seed that competes: the incumbent changed to `setting`; NULL = nothing. */
+void seed_add_to_incumbent(const struct scores *s, struct seed_list *list, const int *setting);
+/* A run with this setting, the reference included, has shown a usable step time. */
+bool setting_was_timed(const struct search_input *in, int lever, int setting);
 
 void seed_incumbent(struct scores *s, struct seed_list *list);
 void seed_reference(struct scores *s, struct seed_list *list);
 void seed_failed(struct scores *s, struct seed_list *list);
 void seed_jump(struct scores *s, struct seed_list *list);
 void seed_restart(struct scores *s, struct seed_list *list);
+void seed_contrarian(struct scores *s, struct seed_list *list);
+void seed_big_knob(struct scores *s, struct seed_list *list);
+void seed_extrapolate(struct scores *s, struct seed_list *list);
+void seed_stack(struct scores *s, struct seed_list *list);
+void seed_patch(struct scores *s, struct seed_list *list);
+void seed_conflict(struct scores *s, struct seed_list *list);
 void survey(struct scores *s, const struct origin *origin);
 
 #endif

@@ -1,12 +1,30 @@
 #include "base/base.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "search/start.h"
 
-enum { REPAIRS = 3 };
-static const double p_fits_wanted = 0.5, memory_weight = 0.3, smallest_probability = 1e-300;
+static const struct start_kind {
+	const char *label, *summary;
+	bool on_by_default;
+	bool (*is_known)(const struct scores *s); /* NULL = always */
+	struct candidate *(*make)(struct scores *s);
+} table[N_STARTS] = {
+	[START_EXPERIENCE] = {"experienced start", "the best configuration of experience, repaired to fit",
+		true, experience_is_known, experience_start},
+	[START_PRIOR] = {"prior start", "every knob as predicted best, repaired to fit", false,
+		prior_is_known, prior_start},
+	[START_RANDOM] = {"random start", "any legal configuration that is likely to fit", false, NULL,
+		random_start},
+};
+
+struct search_part search_start_part(enum search_start which)
+{
+	return (struct search_part){start_names[which], table[which].summary, table[which].on_by_default};
+}
+
+bool search_start_is_on(const struct search_switches *w, enum search_start which)
+{
+	return w->starts_given ? (w->starts >> which & 1) : table[which].on_by_default;
+}
 
 static struct candidate *user_start(struct scores *s)
 {
@@ -18,92 +36,42 @@ static struct candidate *user_start(struct scores *s)
 	return NULL;
 }
 
-/* True until something else than the reference and the user's starts has been registered. */
-static bool search_has_not_begun(const struct scores *s)
+/* What has been registered beside the reference and the user's starts. */
+static size_t count_begun(const struct scores *s)
 {
+	size_t n = 0;
 	for (size_t i = 0; i < s->in->n_visited; i++) {
 		bool known = same_settings(s->in->visited[i], s->reference, s->n_levers);
 		for (size_t k = 0; k < s->in->n_user_starts; k++)
 			known |= same_settings(s->in->visited[i], s->in->user_starts[k], s->n_levers);
-		if (!known)
-			return false;
+		n += !known;
 	}
-	return true;
+	return n;
 }
 
-/* Each lever at the experienced setting with the largest positive effect. NULL without experience. */
-static int *best_experienced(struct scores *s)
+/* Each start has its turn, so that it runs once: one that is interrupted has it again, one that cannot run
+ * leaves it to the search. */
+static const struct start_kind *whose_turn(const struct scores *s)
 {
-	int *setting = settings_copy(&s->arena, s->reference, s->n_levers);
-	bool any = false;
-	for (int lever = 0; lever < s->n_levers; lever++) {
-		const struct lever *l = &s->in->model.levers[lever];
-		double best = 0;
-		for (int to = 0; to < l->n_settings; to++) {
-			const struct lever_prior *p = &l->prior[to];
-			if (to == l->reference || !p->experienced || p->mean_ln <= best)
-				continue;
-			best = p->mean_ln;
-			setting[lever] = to;
-			any = true;
-		}
+	size_t begun = count_begun(s);
+	for (int i = 0; i < N_STARTS; i++) {
+		if (!search_start_is_on(&s->in->switches, (enum search_start)i) ||
+			(table[i].is_known && !table[i].is_known(s)))
+			continue;
+		if (begun-- == 0)
+			return &table[i];
 	}
-	return any ? setting : NULL;
-}
-
-static double repair_value(struct scores *s, struct candidate *c)
-{
-	candidate_predict(s, c);
-	return round_score(c->mean_ln + memory_weight * log(fmax(c->p_fits, smallest_probability)));
-}
-
-/* The legal one-change neighbour with the largest mean + 0.3 ln P(fits). */
-static struct candidate *best_repair(struct scores *s, int *setting)
-{
-	struct candidate *best = NULL;
-	for (int lever = 0; lever < s->n_levers; lever++) {
-		int from = setting[lever];
-		for (int to = 0; to < s->in->model.levers[lever].n_settings; to++) {
-			if (to == from)
-				continue;
-			setting[lever] = to;
-			struct candidate *c = scores_look_up(s, setting);
-			if (candidate_is_legal(s, c) && (!best || repair_value(s, c) > repair_value(s, best)))
-				best = c;
-		}
-		setting[lever] = from;
-	}
-	return best;
-}
-
-static struct candidate *experienced_start(struct scores *s)
-{
-	int *setting = s->in->experienced_start
-			       ? settings_copy(&s->arena, s->in->experienced_start, s->n_levers)
-			       : best_experienced(s);
-	if (!setting)
-		return NULL;
-	struct candidate *c = scores_look_up(s, setting);
-	for (int k = 0; k < REPAIRS; k++) {
-		candidate_predict(s, c);
-		if (candidate_is_legal(s, c) && c->p_fits >= p_fits_wanted)
-			break;
-		struct candidate *repaired = best_repair(s, setting);
-		if (!repaired)
-			break;
-		c = repaired;
-		memcpy(setting, c->setting, (size_t)s->n_levers * sizeof(*setting));
-	}
-	return candidate_may_run(s, c) ? c : NULL;
+	return NULL;
 }
 
 struct candidate *next_start(struct scores *s, const char **ret_name)
 {
 	struct candidate *c = user_start(s);
 	*ret_name = "user start";
-	if (!c && search_has_not_begun(s)) {
-		c = experienced_start(s);
-		*ret_name = "experienced start";
+	const struct start_kind *kind = c ? NULL : whose_turn(s);
+	if (kind) {
+		c = kind->make(s);
+		*ret_name = kind->label;
 	}
 	return c;
 }

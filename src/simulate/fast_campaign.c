@@ -71,7 +71,7 @@ static struct execution execute(
 		.receipt_path = "simulated",
 		.receipt_digest = "",
 		.log_path = "",
-		.evidence = "",
+		.evidence = run.explanation ? arena_strdup(arena, run.explanation) : "",
 		.evidence_source = "",
 		.time_s = NAN,
 		.median_s = NAN,
@@ -90,7 +90,8 @@ static struct execution execute(
 	return e;
 }
 
-static enum trial_status status_of(enum job_end end)
+/* A hang that the collectives' watchdog explains and ends is a crash. */
+static enum trial_status status_of(enum job_end end, bool is_explained)
 {
 	static const enum trial_status statuses[] = {[JOB_RUNS] = TRIAL_VALID,
 		[JOB_OOM] = TRIAL_OOM,
@@ -98,7 +99,7 @@ static enum trial_status status_of(enum job_end end)
 		[JOB_HANGS] = TRIAL_HUNG,
 		[JOB_LOSES] = TRIAL_INVALID,
 		[JOB_CHEATS] = TRIAL_INVALID};
-	return statuses[end];
+	return is_explained ? TRIAL_CRASHED : statuses[end];
 }
 
 /* ---- beginning ---- */
@@ -124,6 +125,7 @@ static enum err_code begin(struct course *c, struct err *reterr)
 	struct state *s = &c->state;
 	staging_task_text(c->job, c->room, &text);
 	TRY(task_parse("simulated task", "/", text.buf, text.len, &c->task, reterr));
+	c->task.search = c->options->switches;
 	s->task = &c->task;
 	s->seed = c->options->seed;
 	s->reference_peak_bytes = s->capacity_bytes = NAN;
@@ -187,7 +189,7 @@ static void try_candidate(struct course *c, const struct decision *d, struct fas
 		.reason = "",
 		.reason_text = "",
 		.run = execute(c, ROLE_SEARCH, setting, &s->arena)};
-	t.status = status_of(job_evaluate(c->job, setting).end);
+	t.status = status_of(job_evaluate(c->job, setting).end, *t.run.evidence);
 	t.device_s = t.run.device_s;
 	s->trials[s->n_trials++] = t;
 	s->n_counted++;
@@ -279,6 +281,15 @@ static enum err_code promote(struct course *c, struct arena *arena, struct err *
 	}
 }
 
+static double best_finalist_ln(const struct course *c)
+{
+	double best = NAN;
+	for (size_t i = 0; i < c->state.n_duels; i++)
+		best = fmax(best,
+			job_gain_ln(c->job, c->state.trials[c->state.duels[i].trial - 1].candidate.setting));
+	return best;
+}
+
 static struct fast_outcome outcome_of(const struct course *c, struct arena *arena)
 {
 	const struct state *s = &c->state;
@@ -292,6 +303,7 @@ static struct fast_outcome outcome_of(const struct course *c, struct arena *aren
 		.claimed_ln = duel ? duel->claimed_ln : 0,
 		.duel_ln = duel ? duel->result.gain_ln : 0,
 		.true_ln = job_gain_ln(c->job, setting),
+		.best_finalist_ln = best_finalist_ln(c),
 		.promotion_s = s->cost.promotion_s};
 }
 

@@ -24,11 +24,12 @@
 enum { SIMULATED_REFERENCE_RUNS = 4 };
 
 struct fast_options {
-	const struct simulated_job *job;
+	const struct simulated_job *job; /* with a knob: patches alone need the folder of a whole campaign */
 	const struct strategy *strategy;
 	uint64_t seed; /* 1 .. 2^53 - 1, as a campaign keeps it */
 	bool with_experience;
-	const int *budgets; /* ascending */
+	struct search_switches switches; /* of the controller; all zero = the defaults */
+	const int *budgets;              /* ascending */
 	int n_budgets;
 };
 
@@ -47,6 +48,7 @@ struct fast_outcome {
 	const int *setting;         /* of what was delivered; the reference otherwise */
 	double claimed_ln, duel_ln; /* 0 where nothing was delivered */
 	double true_ln;             /* against the reference */
+	double best_finalist_ln;    /* true, of those that were re-tested; NAN = none was */
 	double promotion_s;         /* device-seconds */
 };
 

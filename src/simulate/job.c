@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/strbuf.h"
+#include "simulate/failure_text.h"
 #include "simulate/job.h"
 
 /* A run's variance is half of a pair's; of it 64% are between runs and 36% within the window. */
@@ -70,6 +71,8 @@ void job_inform(const struct simulated_job *job, bool with_experience, struct se
 	bool whole = in->model.n_levers == job->n_levers;
 	in->model.declared_pairs = job->declared_pairs;
 	in->model.n_declared_pairs = whole ? job->n_declared_pairs : 0;
+	in->model.sibling_runs = job->sibling_runs;
+	in->model.n_sibling_runs = whole && experienced ? job->n_sibling_runs : 0;
 	in->experienced_start = whole && experienced ? job->experienced_start : NULL;
 	if (!job->kind->is_legal)
 		return;
@@ -147,8 +150,10 @@ void job_run(const struct simulated_job *job, const int *setting, uint64_t seed,
 		break;
 	case JOB_HANGS:
 		run.end_s += hang_s;
+		run.explanation = failure_text(job, setting, seed);
 		break;
 	case JOB_CRASHES:
+		run.explanation = failure_text(job, setting, seed);
 		break;
 	}
 	*ret_run = run;
@@ -158,5 +163,6 @@ void simulated_run_release(struct simulated_run *run)
 {
 	free(run->arrived_s);
 	free(run->step_s);
+	free(run->explanation);
 	*run = (struct simulated_run){0};
 }

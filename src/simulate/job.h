@@ -10,7 +10,7 @@
  *     simulated_run_release(&run);
  *     simulated_job_release(&job);
  *
- * Nothing here is ever changed after loading: several processes may share one.
+ * Nothing here is changed once it runs: several processes may share one.
  */
 #ifndef INFRARSI_SIMULATE_JOB_H
 #define INFRARSI_SIMULATE_JOB_H
@@ -44,6 +44,8 @@ struct simulated_job {
 	const struct lever
 		*experienced_levers;  /* the same with priors from experience; NULL = there is none */
 	const int *experienced_start; /* may not fit; NULL = none */
+	const struct sibling_run *sibling_runs; /* of tables of the same family */
+	size_t n_sibling_runs;
 	const struct lever_pair *declared_pairs;
 	size_t n_declared_pairs;
 	double capacity_bytes; /* INFINITY = not known */
@@ -55,7 +57,10 @@ struct simulated_job {
 	double reference_gain_ln; /* of the truth at the reference: what nearness to the capacity costs it */
 	double optimum_ln;        /* the best that is known of, against the reference */
 	const int *optimum_setting;
-	bool is_measured; /* a surface */
+	bool is_measured;       /* a surface */
+	bool failures_explain;  /* some say what is to blame (failure_text.h); off unless it is set after
+				   loading */
+	double horizon_updates; /* that the faster job will run; 0 = nobody says, unless it is set likewise */
 	const struct job_kind *kind;
 	const void *data; /* of the kind; in the arena */
 };
@@ -65,7 +70,11 @@ struct job_kind {
 	struct truth (*evaluate)(const struct simulated_job *job, const int *setting);
 	/* NULL = everything is */
 	bool (*is_legal)(const struct simulated_job *job, const int *setting);
+	/* Levers whose settings make it crash or hang together, at most CULPRITS_MAX; how many. NULL = nobody
+	 * knows. */
+	int (*culprits)(const struct simulated_job *job, const int *setting, int *ret_lever);
 };
+enum { CULPRITS_MAX = 3 };
 
 void simulated_job_release(struct simulated_job *job);
 struct truth job_evaluate(const struct simulated_job *job, const int *setting);
@@ -91,6 +100,7 @@ struct simulated_run {
 	double started_s, end_s;
 	double peak_bytes;      /* whole bytes; NAN = not read */
 	double shortfall_bytes; /* whole bytes; NAN = the message does not say */
+	char *explanation; /* the line that says what is to blame for a crash or hang; NULL = none does */
 };
 /* The noise of an execution comes from the seed and its number alone: every strategy meets the same. */
 void job_run(const struct simulated_job *job, const int *setting, uint64_t seed, uint64_t execution,

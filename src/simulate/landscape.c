@@ -20,16 +20,21 @@ static bool all_present(const struct term *terms, size_t n, const int *setting)
 	return true;
 }
 
-/* The first conflict of one of two kinds; JOB_RUNS = none. */
-static enum job_end conflict_of(
+/* The first conflict of one of two kinds; NULL = none. */
+static const struct conflict *conflict_of(
 	const struct landscape *l, const int *setting, enum job_end one, enum job_end other)
 {
 	for (size_t i = 0; i < l->n_conflicts; i++) {
 		const struct conflict *c = &l->conflicts[i];
 		if ((c->end == one || c->end == other) && all_present(c->terms, c->n_terms, setting))
-			return c->end;
+			return c;
 	}
-	return JOB_RUNS;
+	return NULL;
+}
+
+static enum job_end end_of(const struct conflict *c)
+{
+	return c ? c->end : JOB_RUNS;
 }
 
 static void add_up(const struct simulated_job *job, const int *setting, double *ret_gain, double *ret_peak)
@@ -54,7 +59,8 @@ static void add_up(const struct simulated_job *job, const int *setting, double *
 static struct truth evaluate(const struct simulated_job *job, const int *setting)
 {
 	const struct landscape *l = job->data;
-	struct truth t = {.end = conflict_of(l, setting, JOB_CRASHES, JOB_HANGS), .excess_bytes = NAN};
+	struct truth t = {
+		.end = end_of(conflict_of(l, setting, JOB_CRASHES, JOB_HANGS)), .excess_bytes = NAN};
 	add_up(job, setting, &t.gain_ln, &t.peak_bytes);
 	if (t.end != JOB_RUNS)
 		return t;
@@ -65,11 +71,20 @@ static struct truth evaluate(const struct simulated_job *job, const int *setting
 	}
 	double fill = t.peak_bytes / job->capacity_bytes;
 	t.gain_ln -= l->thrash_ln * fmax(0, (fill - thrash_from) / (1 - thrash_from));
-	t.end = conflict_of(l, setting, JOB_LOSES, JOB_CHEATS);
+	t.end = end_of(conflict_of(l, setting, JOB_LOSES, JOB_CHEATS));
 	return t;
 }
 
-const struct job_kind landscape_kind = {"landscape", evaluate, NULL};
+static int culprits(const struct simulated_job *job, const int *setting, int *ret_lever)
+{
+	const struct conflict *c = conflict_of(job->data, setting, JOB_CRASHES, JOB_HANGS);
+	int n = c ? (int)MIN_OF(c->n_terms, (size_t)CULPRITS_MAX) : 0;
+	for (int i = 0; i < n; i++)
+		ret_lever[i] = c->terms[i].lever;
+	return n;
+}
+
+const struct job_kind landscape_kind = {"landscape", evaluate, NULL, culprits};
 
 enum err_code landscape_load(const char *path, struct simulated_job *ret_job, struct err *reterr)
 {

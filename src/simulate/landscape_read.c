@@ -130,8 +130,6 @@ static enum err_code place_levers(
 	}
 	r->job->n_levers = (int)n;
 	r->job->n_knobs = next_patch = (int)n - n_patches;
-	if (r->job->n_knobs == 0)
-		return cursor_fail(knobs, reterr, "at least one knob that is no patch");
 	for (size_t i = 0, next_knob = 0; i < n; i++)
 		r->position[i] = is_patch[i] ? next_patch++ : (int)next_knob++;
 	return OK;

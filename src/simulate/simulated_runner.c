@@ -121,7 +121,7 @@ static void add_last(const struct simulated_job *job, const struct simulated_run
 	add_line(o, run->end_s, &line);
 }
 
-static const struct {
+static const struct ending {
 	enum run_end end;
 	int exit_status, exit_signal;
 	const char *log;
@@ -134,14 +134,28 @@ static const struct {
 	[JOB_HANGS] = {RUN_STALLED, -1, 9, "simulated: the job stands still\n"},
 };
 
+/* What explains itself ends by itself: an exception, or the watchdog of the collectives. */
+static const struct ending explained[] = {
+	[JOB_CRASHES] = {RUN_EXITED, 1, 0,
+		"Traceback (most recent call last):\n  File \"train.py\", line 88, in <module>\n    "
+		"main()\n"},
+	[JOB_HANGS] = {RUN_SIGNALLED, -1, 6, ""},
+};
+
+static struct ending ending_of(const struct simulated_run *run)
+{
+	return run->explanation ? explained[run->truth.end] : endings[run->truth.end];
+}
+
 static void fill_outcome(const struct simulator *s, const struct run_request *request,
 	const struct simulated_run *run, struct run_outcome *o)
 {
 	struct random random;
 	random_init(&random, s->seed, "simulated loss", s->executions);
-	o->end = endings[run->truth.end].end;
-	o->exit_status = endings[run->truth.end].exit_status;
-	o->exit_signal = endings[run->truth.end].exit_signal;
+	struct ending ending = ending_of(run);
+	o->end = ending.end;
+	o->exit_status = ending.exit_status;
+	o->exit_signal = ending.exit_signal;
 	o->end_s = run->end_s;
 	o->lines = arena_array(&o->arena, (size_t)run->n_updates + 2, sizeof(*o->lines));
 	if (run->truth.end == JOB_CRASHES)
@@ -150,6 +164,16 @@ static void fill_outcome(const struct simulator *s, const struct run_request *re
 	for (int i = 0; i < run->n_updates; i++)
 		add_update(run, i, &random, o);
 	add_last(s->job, run, o);
+}
+
+/* Told to stop after so many lines, the job goes at once. */
+static void stop_at(struct run_outcome *o, size_t n_lines)
+{
+	o->end = RUN_STOPPED;
+	o->exit_status = -1;
+	o->exit_signal = 15;
+	o->n_lines = n_lines;
+	o->end_s = o->lines[n_lines - 1].arrived_s;
 }
 
 static enum err_code run(void *state, const struct run_request *request, run_progress_fn progress,
@@ -163,14 +187,15 @@ static enum err_code run(void *state, const struct run_request *request, run_pro
 	job_run(s->job, s->setting, s->seed, s->executions, &simulated);
 	struct run_outcome outcome = {.arena = ARENA_INIT};
 	fill_outcome(s, request, &simulated, &outcome);
-	const char *log = endings[simulated.truth.end].log;
-	enum err_code code = file_write_atomic(request->log_path, log, strlen(log), 0644, reterr);
+	CLEANUP(strbuf_release) struct strbuf log = STRBUF_INIT;
+	strbuf_addstr(&log, ending_of(&simulated).log);
+	if (simulated.explanation)
+		strbuf_addf(&log, "%s\n", simulated.explanation);
+	enum err_code code = file_write_atomic(request->log_path, log.buf, log.len, 0644, reterr);
 	simulated_run_release(&simulated);
 	for (size_t i = 0; i < outcome.n_lines && code == OK; i++)
-		if (progress && !progress(context, &outcome.lines[i])) {
-			outcome.end = RUN_STOPPED;
-			break;
-		}
+		if (progress && !progress(context, &outcome.lines[i]))
+			stop_at(&outcome, i + 1);
 	if (code != OK)
 		run_outcome_release(&outcome);
 	else

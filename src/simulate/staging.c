@@ -104,10 +104,12 @@ void staging_task_text(const struct simulated_job *job, int trials, struct strbu
 	add_command(job, text);
 	strbuf_addf(text,
 		"contract:\n  updates: %d\n  warmup: %d\n  global_batch: 32\n  seq_len: 128\n"
-		"  frozen_files: [\"README.txt\"]\n  editable_files: [\"switches/*.c\"]\n"
-		"budget: {trials: %d}\n",
-		job->updates, job->warmup, trials);
-	strbuf_addstr(text, "knobs:\n");
+		"  frozen_files: [\"README.txt\"]\n  editable_files: [\"switches/*.c\"]\n",
+		job->updates, job->warmup);
+	if (job->horizon_updates > 0)
+		strbuf_addf(text, "  horizon: %.0f\n", job->horizon_updates);
+	strbuf_addf(text, "budget: {trials: %d}\n", trials);
+	strbuf_addstr(text, job->n_knobs ? "knobs:\n" : "knobs: []\n");
 	for (int l = 0; l < job->n_knobs; l++)
 		add_knob(job, l, text);
 }

@@ -117,7 +117,7 @@ static bool is_legal(const struct simulated_job *job, const int *setting)
 	return surface_find(job->data, setting) != NULL;
 }
 
-const struct job_kind surface_kind = {"surface", evaluate, is_legal};
+const struct job_kind surface_kind = {"surface", evaluate, is_legal, NULL};
 
 /* The file's name without its folder and ending. */
 static const char *stem_of(const char *path, struct arena *arena)

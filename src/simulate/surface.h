@@ -28,8 +28,8 @@ enum err_code surface_parse(const char *path, const char *text, size_t length,
 
 /*
  * Experience from the same job elsewhere: the mean effect of each setting over the siblings' rows that differ
- * from another row in this setting alone, and the nearest sibling's best configuration that is legal here.
- * Siblings: nearest first.
+ * from another row in this setting alone, the nearest sibling's best configuration that is legal here, and at
+ * most 40 rows of each of three, drawn, as runs for the memory model. Siblings: nearest first.
  */
 void surface_learn(struct simulated_job *job, const struct simulated_job *const *siblings, size_t n_siblings);
 

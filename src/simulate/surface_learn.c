@@ -1,22 +1,25 @@
-/*
- * What siblings teach: mean effects of settings as priors, and a start. All that the models take today is a
- * prior for each setting; a model that takes the siblings' rows themselves finds them mapped on the target's
- * levers in struct mapping.
- */
+/* What siblings teach: mean effects of settings as priors, a start, and runs for the memory's shape. */
 #include "base/base.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "base/units.h"
+#include "model/axes.h"
 #include "simulate/surface.h"
 #include "simulate/surface_int.h"
 
 static const double trust = 0.7, sd_ln = 0.02, sd_share = 0.5, capacity_sd = 0.02, bytes_share = 0.3;
 
+/* Of more the memory model takes none. */
+enum { SIBLINGS_WITH_RUNS = 3, RUNS_EACH = 40 };
+
 struct mapping { /* a sibling's levers and settings among the target's */
 	const struct surface *sibling;
-	int *lever;    /* of each target lever; -1 = the sibling has none of that name */
-	int **setting; /* by target lever and target setting; -1 = not there */
+	const struct simulated_job *job; /* the sibling's */
+	int *lever;                      /* of each target lever; -1 = the sibling has none of that name */
+	int **setting;                   /* by target lever and target setting; -1 = not there */
 };
 
 static int setting_called(const struct lever *lever, const char *name)
@@ -32,6 +35,7 @@ static struct mapping map_sibling(
 {
 	size_t n = (size_t)job->n_levers;
 	struct mapping m = {.sibling = sibling->data,
+		.job = sibling,
 		.lever = arena_array(arena, n, sizeof(int)),
 		.setting = arena_array(arena, n, sizeof(int *))};
 	for (int l = 0; l < job->n_levers; l++) {
@@ -122,6 +126,71 @@ static const int *best_start(struct arena *arena, const struct simulated_job *jo
 	return best;
 }
 
+/* ---- runs ---- */
+
+/* On a number axis the sibling's own number, which need not be a setting here; else the setting of that name,
+ * -1 where there is none. False: it has no place on the axis. */
+static bool place_value(const struct simulated_job *job, const struct axes *axes, const struct mapping *m,
+	int lever, const struct surface_row *row, double *ret_value)
+{
+	int theirs = m->lever[lever];
+	const char *name = theirs < 0 ? NULL : m->job->levers[theirs].setting_names[row->setting[theirs]];
+	const struct axis *axis = &axes->axis[lever];
+	if (axis->kind == AXIS_NUMBER)
+		return name && parse_number(name, ret_value) && isfinite(axis_place(axis, *ret_value));
+	*ret_value = name ? setting_called(&job->levers[lever], name) : -1;
+	return true;
+}
+
+static bool fill_run(struct arena *arena, const struct simulated_job *job, const struct axes *axes,
+	const struct mapping *m, const struct surface_row *row, struct sibling_run *ret_run)
+{
+	double *value = arena_array(arena, (size_t)job->n_levers, sizeof(double));
+	if (row->status != ROW_OK && row->status != ROW_OOM)
+		return false;
+	for (int l = 0; l < job->n_levers; l++)
+		if (!place_value(job, axes, m, l, row, &value[l]))
+			return false;
+	*ret_run = (struct sibling_run){.value = value,
+		.gain_ln = row->status == ROW_OK ? log(m->sibling->reference_time_s / row->time_s) : NAN,
+		.peak_bytes = row->status == ROW_OK ? row->peak_bytes : NAN,
+		.out_of_memory = row->status == ROW_OOM,
+		.capacity_bytes = m->job->capacity_bytes};
+	return true;
+}
+
+/* Rows drawn without replacement: a table is more than anybody has run. */
+static size_t add_runs(struct arena *arena, const struct simulated_job *job, const struct axes *axes,
+	const struct mapping *m, int sibling, struct sibling_run *ret_runs)
+{
+	struct random random;
+	size_t n = m->sibling->n_rows, n_runs = 0;
+	size_t *order = arena_array(arena, n, sizeof(*order));
+	random_init(&random, 1, "sibling runs", (uint64_t)sibling);
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	for (size_t i = 0; i < n && n_runs < RUNS_EACH; i++) {
+		size_t k = i + (size_t)random_below(&random, n - i), row = order[k];
+		order[k] = order[i];
+		if (fill_run(arena, job, axes, m, &m->sibling->rows[row], &ret_runs[n_runs]))
+			ret_runs[n_runs++].sibling = sibling;
+	}
+	return n_runs;
+}
+
+static void learn_runs(struct simulated_job *job, const struct mapping *maps, size_t n_siblings)
+{
+	struct axes axes;
+	struct sibling_run *runs =
+		arena_array(&job->arena, (size_t)SIBLINGS_WITH_RUNS * RUNS_EACH, sizeof(struct sibling_run));
+	axes_init(&axes, job->levers, job->n_levers);
+	for (size_t i = 0; i < n_siblings && i < SIBLINGS_WITH_RUNS; i++)
+		job->n_sibling_runs +=
+			add_runs(&job->arena, job, &axes, &maps[i], (int)i, runs + job->n_sibling_runs);
+	axes_release(&axes);
+	job->sibling_runs = runs;
+}
+
 void surface_learn(struct simulated_job *job, const struct simulated_job *const *siblings, size_t n_siblings)
 {
 	struct arena *arena = &job->arena;
@@ -144,6 +213,7 @@ void surface_learn(struct simulated_job *job, const struct simulated_job *const 
 		}
 	}
 	job->experienced_levers = levers;
+	learn_runs(job, maps, n_siblings);
 	for (size_t i = 0; i < n_siblings && !job->experienced_start; i++)
 		job->experienced_start = best_start(arena, job, &maps[i]);
 }

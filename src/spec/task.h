@@ -15,10 +15,13 @@
 
 #include "base/base.h"
 #include "base/memory.h"
+#include "spec/switches.h"
 
 enum loss_rule { LOSS_WINDOW_MEAN, LOSS_PER_UPDATE };
 enum launcher_kind { LAUNCH_LOCAL, LAUNCH_TORCHRUN, LAUNCH_MPIRUN, LAUNCH_SLURM, LAUNCH_COMMAND };
 enum proposer_kind { PROPOSE_PATCHES };
+/* What ends a search before its budget does. */
+enum search_stop { STOP_AT_BUDGET, STOP_NOT_WORTH };
 
 struct place {
 	int line, column; /* in the task file, 1-based */
@@ -75,13 +78,25 @@ struct config_edit { /* launch.config: set dotted keys of a JSON or YAML file */
 
 struct proposer {
 	enum proposer_kind kind;
-	const char *dir; /* patches */
+	const char *dir;             /* patches: a folder; NULL = none */
+	struct string_list branches; /* patches: of git */
 	struct place place;
+};
+
+struct patch_limits {
+	int max_lines; /* that one patch may add and remove on top of its base; 0 = no limit */
 };
 
 struct start { /* a configuration the user already believes in: setting index per knob, reference where not
 		  named */
 	size_t *settings;
+	struct place place;
+};
+
+/* What one of several trials at once has to itself. */
+struct device_slot {
+	struct string_list devices; /* as the job's framework names them: "0", "GPU-8f3c..." */
+	const char *cpus;           /* "0-3,8"; NULL = any */
 	struct place place;
 };
 
@@ -95,7 +110,10 @@ struct launch {
 	enum launcher_kind launcher;
 	int nodes, devices_per_node;
 	double timeout_s, startup_timeout_s;
-	bool network; /* the launcher needs it; default false */
+	struct device_slot *slots;   /* alike, and disjoint; a job that runs alone has the first */
+	size_t n_slots;              /* 0 = none declared */
+	struct string_list slot_env; /* variables that say a slot's devices */
+	bool network;                /* the launcher needs it; default false */
 };
 
 struct contract {
@@ -144,8 +162,12 @@ struct task {
 	size_t n_starts;
 	struct proposer *proposers;
 	size_t n_proposers;
+	struct patch_limits patches;
 	struct budget budget;
-	char digest[65]; /* SHA-256 of the task file's bytes */
+	struct search_switches search; /* starts: always given */
+	bool early_stop;               /* search.early_stop */
+	enum search_stop search_stop;  /* search.stop */
+	char digest[65];               /* SHA-256 of the task file's bytes */
 };
 
 enum err_code task_load(const char *path, struct task *ret_task, struct err *reterr) MUST_CHECK;

@@ -40,7 +40,7 @@ static enum err_code check_launch(const struct task_draft *draft, struct err *re
 	if (launch->nodes != 1)
 		return node_error(&draft->reader, draft_node(draft, "launch.nodes"), reterr,
 			"launch.nodes: this version runs on 1 node, got %d", launch->nodes);
-	return OK;
+	return task_check_slots(draft, reterr);
 }
 
 static enum err_code check_window(const struct task_draft *draft, struct err *reterr)
@@ -309,6 +309,7 @@ enum err_code task_check(struct task_draft *draft, struct err *reterr)
 	TRY(check_names(draft, reterr));
 	TRY(check_levers(draft, reterr));
 	TRY(read_starts(draft, reterr));
+	TRY(read_switches(draft, reterr));
 	TRY(check_files(draft, reterr));
 	struct expression_set *set = NULL;
 	TRY(expression_set_create(&draft->task, &set, reterr));

@@ -16,6 +16,11 @@ struct task_draft {
 	struct task task; /* first: the field tables' offsets into struct task hold for the draft */
 	int version;
 	const struct tree_node *starts; /* read when the knobs are known */
+	struct search_draft {
+		struct string_list operators_off, operators_on, starts; /* known names */
+		bool early_stop;
+		enum search_stop stop;
+	} search;
 	const struct tree_node *root;
 	struct reader reader;
 };
@@ -51,7 +56,10 @@ enum err_code read_knob(struct reader *r, const struct field *field, const char 
 	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
 enum err_code read_proposer(struct reader *r, const struct field *field, const char *where,
 	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
+enum err_code read_slot(struct reader *r, const struct field *field, const char *where,
+	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
 enum err_code read_starts(struct task_draft *draft, struct err *reterr) MUST_CHECK;
+enum err_code read_switches(struct task_draft *draft, struct err *reterr) MUST_CHECK;
 
 /* The node at a path of keys such as "launch.nodes"; NULL when absent. */
 const struct tree_node *draft_node(const struct task_draft *draft, const char *path);
@@ -60,6 +68,8 @@ enum err_code place_error(const struct task *task, struct place place, struct er
 
 /* Everything that needs the whole task; sets is_build. */
 enum err_code task_check(struct task_draft *draft, struct err *reterr) MUST_CHECK;
+/* Slots that are alike and share nothing. */
+enum err_code task_check_slots(const struct task_draft *draft, struct err *reterr) MUST_CHECK;
 /* Every setting of every knob must be part of at least one legal configuration. */
 enum err_code task_check_reach(
 	const struct task *task, struct expression_set *set, struct err *reterr) MUST_CHECK;

@@ -17,9 +17,25 @@
 static const char *const launcher_words[] = {"local", "torchrun", "mpirun", "slurm", "command", NULL};
 static const char *const rule_words[] = {"window_mean", "per_update", NULL};
 static const char *const phase_words[] = {"forward", "backward", "optimizer", "data", "collective", NULL};
+static const char *const stop_words[] = {"budget", "worth", NULL};
 static const char *const proposer_words[] = {"patches", NULL};
 static const char *const precision_words[] = {
 	"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4", "mxfp4", "nvfp4", "int8", NULL};
+
+static const struct field slot_fields[] = {
+	{.name = "devices",
+		.type = FIELD_LIST,
+		STRINGS(device_slot, devices),
+		.element = read_string_element,
+		.example = "[0, 1]",
+		.shape = "list of strings or numbers",
+		.help = "its accelerators, devices_per_node of them"},
+	{.name = "cpus",
+		.type = FIELD_STRING,
+		AT(device_slot, cpus),
+		.help = "the processors that its job and build are held to: \"0-3,8\""},
+};
+static const struct field_table slot_table = TABLE_OF(slot_fields);
 
 static const struct field launch_fields[] = {
 	{.name = "command",
@@ -85,6 +101,23 @@ static const struct field launch_fields[] = {
 		.least = 1,
 		.most = 31536000,
 		.help = "limit until the first update"},
+	{.name = "device_slots",
+		.type = FIELD_LIST,
+		ITEMS(launch, slots, n_slots),
+		.element = read_slot,
+		.element_size = sizeof(struct device_slot),
+		.table = &slot_table,
+		.example = "[[0, 1], [2, 3]]",
+		.shape = "list of lists of devices, or of tables",
+		.help = "what each of several trials at once has to itself; one alone has the first"},
+	{.name = "slot_env",
+		.type = FIELD_LIST,
+		STRINGS(launch, slot_env),
+		.element = read_environment_name,
+		.fallback = "[CUDA_VISIBLE_DEVICES]",
+		.example = "[HIP_VISIBLE_DEVICES]",
+		.shape = "list of strings",
+		.help = "variables that tell the job the devices of its slot"},
 	{.name = "network",
 		.type = FIELD_BOOL,
 		AT(launch, network),
@@ -320,9 +353,31 @@ static const struct field proposer_fields[] = {
 		.words = proposer_words,
 		.required = true,
 		.help = "where proposals come from"},
-	{.name = "dir", .type = FIELD_STRING, AT(proposer, dir), .help = "patches: the folder of diffs"},
+	{.name = "dir",
+		.type = FIELD_STRING,
+		AT(proposer, dir),
+		.help = "patches: the folder of diffs and edits"},
+	{.name = "branches",
+		.type = FIELD_LIST,
+		STRINGS(proposer, branches),
+		.not_empty = true,
+		.element = read_string_element,
+		.example = "[tile-matmul, origin/fused-norm]",
+		.shape = "list of strings",
+		.help = "patches: branches of git, each one patch"},
 };
 const struct field_table proposer_table = TABLE_OF(proposer_fields);
+
+static const struct field patches_fields[] = {
+	{.name = "max_lines",
+		.type = FIELD_INT,
+		AT(patch_limits, max_lines),
+		.fallback = "400",
+		.least = 1,
+		.most = 1e6,
+		.help = "lines that one patch may add and remove, without those of its base"},
+};
+static const struct field_table patches_table = TABLE_OF(patches_fields);
 
 static const struct field budget_fields[] = {
 	{.name = "trials",
@@ -337,7 +392,7 @@ static const struct field budget_fields[] = {
 		AT(budget, device_hours),
 		.least = 0,
 		.most = INFINITY,
-		.help = "device-hours of the search; absent or 0 = no limit"},
+		.help = "device-hours of the search and one final duel; absent or 0 = no limit"},
 	{.name = "gpu_hours",
 		.type = FIELD_NUMBER,
 		AT(budget, device_hours),
@@ -356,9 +411,50 @@ static const struct field budget_fields[] = {
 		AT(budget, wall_s),
 		.least = 0,
 		.most = INFINITY,
-		.help = "wall time of the search; absent or 0 = no limit"},
+		.help = "wall time of the search and one final duel; absent or 0 = no limit"},
 };
 static const struct field_table budget_table = TABLE_OF(budget_fields);
+
+static const struct field search_fields[] = {
+	{.name = "operators_off",
+		.type = FIELD_LIST,
+		STRINGS(search_draft, operators_off),
+		.words = operator_names,
+		.element = read_listed_word,
+		.example = "[survey]",
+		.shape = "list of words",
+		.help = "operators of the search that do not take part"},
+	{.name = "operators_on",
+		.type = FIELD_LIST,
+		STRINGS(search_draft, operators_on),
+		.words = operator_names,
+		.element = read_listed_word,
+		.example = "[contrarian]",
+		.shape = "list of words",
+		.help = "operators that take part although they are off by default"},
+	{.name = "starts",
+		.type = FIELD_LIST,
+		STRINGS(search_draft, starts),
+		.words = start_names,
+		.element = read_listed_word,
+		.fallback = "[experience]",
+		.example = "[experience, prior, random]",
+		.shape = "list of words",
+		.help = "what runs before the search proper, after `starts`: experience, prior, random"},
+	{.name = "early_stop",
+		.type = FIELD_BOOL,
+		AT(search_draft, early_stop),
+		.fallback = "false",
+		.help = "stop trials that are slower than the best so far; such a trial is never valid"},
+	{.name = "stop",
+		.type = FIELD_WORD,
+		AT(search_draft, stop),
+		.words = stop_words,
+		.fallback = "budget",
+		.help = "what ends the search: budget, or worth = also a trial that costs more than it "
+			"saves"},
+};
+static const struct field_table search_table = TABLE_OF(search_fields);
 
 static const struct field task_fields[] = {
 	{.name = "version",
@@ -442,10 +538,20 @@ static const struct field task_fields[] = {
 		.table = &proposer_table,
 		.shape = "list of tables",
 		.help = "where changes come from"},
+	{.name = "patches",
+		.type = FIELD_TABLE,
+		AT(task, patches),
+		.table = &patches_table,
+		.help = "limits of a patch"},
 	{.name = "budget",
 		.type = FIELD_TABLE,
 		AT(task, budget),
 		.table = &budget_table,
 		.help = "limits of the search"},
+	{.name = "search",
+		.type = FIELD_TABLE,
+		AT(task_draft, search),
+		.table = &search_table,
+		.help = "which parts of the search take part; docs/search.md"},
 };
 const struct field_table task_table = TABLE_OF(task_fields);

@@ -233,8 +233,11 @@ enum err_code read_proposer(struct reader *r, const struct field *field, const c
 	TRY(fields_read(r, field->table, where, value, proposer, reterr));
 	proposer->place = place_of(value);
 	const struct tree_node *dir = tree_find(value, "dir");
+	if (!dir && proposer->branches.count)
+		return OK;
 	if (!dir)
-		return node_error(r, value, reterr, "%s needs the key 'dir' (the folder of diffs)", where);
+		return node_error(r, value, reterr,
+			"%s needs the key 'dir' (the folder of diffs) or 'branches' (of git)", where);
 	size_t length = strlen(proposer->dir);
 	while (length > 1 && proposer->dir[length - 1] == '/')
 		length--;
@@ -294,5 +297,36 @@ enum err_code read_starts(struct task_draft *draft, struct err *reterr)
 		TRY(read_start(draft, node, &starts[n++], reterr));
 	draft->task.starts = starts;
 	draft->task.n_starts = n;
+	return OK;
+}
+
+static unsigned bits_of(const char *const *names, const struct string_list *list)
+{
+	unsigned bits = 0;
+	for (size_t i = 0; i < list->count; i++)
+		bits |= 1u << switch_index(names, list->items[i]);
+	return bits;
+}
+
+enum err_code read_switches(struct task_draft *draft, struct err *reterr)
+{
+	const struct search_draft *d = &draft->search;
+	struct search_switches switches = {.operators_off = bits_of(operator_names, &d->operators_off),
+		.operators_on = bits_of(operator_names, &d->operators_on),
+		.starts_given = true,
+		.starts = bits_of(start_names, &d->starts)};
+	unsigned both = switches.operators_off & switches.operators_on;
+	const struct tree_node *list = draft_node(draft, "search.operators_on");
+	for (const struct tree_node *node = list ? list->first : NULL; node; node = node->next)
+		if (both & 1u << switch_index(operator_names, node->text))
+			return node_error(&draft->reader, node, reterr,
+				"search.operators_on: '%s' is in operators_off, too", node->text);
+	draft->task.search = switches;
+	if (d->stop == STOP_NOT_WORTH && draft->task.contract.horizon_updates <= 0)
+		return node_error(&draft->reader, draft_node(draft, "search.stop"), reterr,
+			"search.stop: worth needs contract.horizon, the updates that the faster job will "
+			"run");
+	draft->task.early_stop = d->early_stop;
+	draft->task.search_stop = d->stop;
 	return OK;
 }

@@ -47,6 +47,12 @@ char *state_finished_body(const struct execution_record *record)
 	json_object_set_new(body, "receipt", json_from_text(record->receipt_path));
 	json_object_set_new(body, "receipt_digest", json_string(r->payload_digest));
 	json_object_set_new(body, "seq", json_integer(r->seq));
+	if (record->execution != r->seq && record->execution > 0)
+		json_object_set_new(body, "execution", json_integer(record->execution));
+	if (record->at_once > 1) {
+		json_object_set_new(body, "slot", json_from_text(record->slot));
+		json_object_set_new(body, "at_once", json_integer(record->at_once));
+	}
 	json_object_set_new(body, "log", json_from_text(record->log_path));
 	json_object_set_new(body, "time_s", json_from_number(w->has_time ? w->mean_s : NAN));
 	json_object_set_new(body, "median_s", json_from_number(w->has_time ? w->median_s : NAN));
@@ -116,6 +122,8 @@ struct execution execution_unknown(void)
 		.eval_value = NAN,
 		.evidence = "",
 		.evidence_source = "",
+		.at_once = 1,
+		.slot = "",
 		.verdict = {.primary = -1}};
 	for (int p = 0; p < N_PHASES; p++)
 		run.phase_s[p] = NAN;
@@ -147,6 +155,17 @@ static enum err_code paths_from_body(
 	return OK;
 }
 
+static enum err_code slot_from_body(
+	struct arena *arena, const json_t *body, struct execution *run, struct err *reterr)
+{
+	int at_once;
+	if (!count_of(body, "at_once", &at_once))
+		return err_set(reterr, ERR_INPUT, "at_once: expected an integer in 0 .. %d", COUNT_MAX);
+	run->at_once = MAX_OF(at_once, 1);
+	run->slot = run->at_once > 1 ? arena_strdup(arena, json_text_of(body, "slot")) : "";
+	return OK;
+}
+
 enum err_code execution_from_body(
 	struct arena *arena, const json_t *body, struct execution *ret_execution, struct err *reterr)
 {
@@ -168,6 +187,7 @@ enum err_code execution_from_body(
 		!count_of(body, "pair", &run.pair))
 		return err_set(reterr, ERR_INPUT, "updates, finalist, pair: expected integers in 0 .. %d",
 			COUNT_MAX);
+	TRY(slot_from_body(arena, body, &run, reterr));
 	TRY(steps_from_body(arena, body, &run, reterr));
 	phases_from_body(body, &run);
 	*ret_execution = run;
@@ -185,6 +205,8 @@ enum trial_status execution_status(const struct execution *run)
 	case FAILURE_TIMEOUT:
 	case FAILURE_STALL:
 		return TRIAL_HUNG;
+	case FAILURE_STOPPED_SLOW:
+		return TRIAL_SLOWER;
 	case FAILURE_NONE:
 	case FAILURE_NAN:
 		return TRIAL_INVALID;

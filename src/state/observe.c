@@ -78,24 +78,43 @@ static void build_levers(struct state *s)
 	m->n_levers = (int)s->space.n_levers;
 }
 
+/* A run that was stopped early did not complete, and that is all that says. */
+static bool is_excused(const struct trial *t, int item)
+{
+	return item == ITEM_MEMORY_CAP || (item == ITEM_COMPLETES && t->status == TRIAL_SLOWER);
+}
+
+static bool fails(const struct verdict *v, int item)
+{
+	return v->items[item].vetoes && v->items[item].result == ITEM_FAIL;
+}
+
 /* True when every vetoing failure is the memory cap or one of layer 4: then the step time is the
  * configuration's own. */
-static bool time_is_usable(const struct verdict *v)
+static bool time_is_usable(const struct trial *t)
 {
-	for (int i = 0; i < N_ITEMS; i++) {
-		bool fails = v->items[i].vetoes && v->items[i].result == ITEM_FAIL;
-		if (fails && i != ITEM_MEMORY_CAP && item_infos[i].layer != 4)
+	const struct verdict *v = &t->run.verdict;
+	for (int i = 0; i < N_ITEMS; i++)
+		if (fails(v, i) && !is_excused(t, i) && item_infos[i].layer != 4)
 			return false;
-	}
 	return v->items[ITEM_SAME_WORKLOAD].result == ITEM_PASS;
 }
 
-static bool only_memory_cap_fails(const struct verdict *v)
+static bool only_excused_items_fail(const struct trial *t)
 {
 	for (int i = 0; i < N_ITEMS; i++)
-		if (i != ITEM_MEMORY_CAP && v->items[i].vetoes && v->items[i].result == ITEM_FAIL)
+		if (fails(&t->run.verdict, i) && !is_excused(t, i))
 			return false;
-	return v->items[ITEM_MEMORY_CAP].result == ITEM_FAIL;
+	return true;
+}
+
+/* What was stopped early and had passed all that its updates can show is a passing run: it built, fitted and
+ * trained the same for five updates and more beyond the warm-up. Any other is no evidence for its settings.
+ */
+static enum observed_status stopped_status(const struct trial *t)
+{
+	bool same = t->run.verdict.items[ITEM_SAME_WORKLOAD].result == ITEM_PASS;
+	return same && only_excused_items_fail(t) ? OBSERVED_OK : OBSERVED_INVALID;
 }
 
 static enum observed_status observed_status(const struct trial *t)
@@ -107,30 +126,59 @@ static enum observed_status observed_status(const struct trial *t)
 		return OBSERVED_OOM;
 	case TRIAL_HUNG:
 		return OBSERVED_HANG;
+	case TRIAL_SLOWER:
+		return stopped_status(t);
 	case TRIAL_INVALID:
-		return only_memory_cap_fails(&t->run.verdict) ? OBSERVED_OK : OBSERVED_INVALID;
+		return only_excused_items_fail(t) && fails(&t->run.verdict, ITEM_MEMORY_CAP)
+			       ? OBSERVED_OK
+			       : OBSERVED_INVALID;
 	default:
 		return OBSERVED_CRASH;
 	}
 }
 
-static void observe(const struct trial *t, struct observation *o)
+static bool has_usable_time(const struct trial *t)
+{
+	if (!t->run.has_time || !isfinite(t->run.gain_ln))
+		return false;
+	return t->status == TRIAL_VALID ||
+	       ((t->status == TRIAL_INVALID || t->status == TRIAL_SLOWER) && time_is_usable(t));
+}
+
+/* Of what the models take for one run's: a mean over fewer updates than the window has carries more of their
+ * white noise. */
+static double short_window_sd_ln(const struct state *s, const struct execution *run)
+{
+	double whole = s->task->contract.updates - s->task->contract.warmup, n = (double)run->n_steps;
+	return n < whole ? white_noise_ln(run->step_s, run->n_steps) * sqrt(1 / n - 1 / whole) : 0;
+}
+
+static double extra_sd_ln(const struct state *s, const struct trial *t)
 {
 	const struct execution *run = &t->run;
+	double apart = run->has_time ? fabs(log(run->time_s / run->median_s)) : 0;
+	double extra = apart > disagreement_ln ? apart : 0;
+	if (t->status == TRIAL_SLOWER && run->has_time)
+		extra = hypot(extra, short_window_sd_ln(s, run));
+	extra = hypot(extra, slots_extra_sd_ln(s, run));
+	bool is_rejected =
+		t->status == TRIAL_SLOWER ? stopped_status(t) != OBSERVED_OK : t->status != TRIAL_VALID;
+	return is_rejected ? MAX_OF(extra, rejected_run_sd_ln) : extra;
+}
+
+static void observe(const struct state *s, const struct trial *t, struct observation *o)
+{
+	const struct execution *run = &t->run;
+	bool ran = t->status == TRIAL_VALID || t->status == TRIAL_INVALID || t->status == TRIAL_SLOWER;
 	o->setting = t->candidate.setting;
 	o->status = observed_status(t);
 	o->incumbent_allowed = t->status == TRIAL_VALID && run->has_time;
-	o->has_gain =
-		run->has_time && isfinite(run->gain_ln) &&
-		(t->status == TRIAL_VALID || (t->status == TRIAL_INVALID && time_is_usable(&run->verdict)));
+	o->has_gain = has_usable_time(t);
 	o->gain_ln = o->has_gain ? run->gain_ln : 0;
-	double apart = run->has_time ? fabs(log(run->time_s / run->median_s)) : 0;
-	o->extra_sd_ln = apart > disagreement_ln ? apart : 0;
-	if (t->status != TRIAL_VALID)
-		o->extra_sd_ln = MAX_OF(o->extra_sd_ln, rejected_run_sd_ln);
-	o->peak_bytes = t->status == TRIAL_VALID || t->status == TRIAL_INVALID ? run->peak_bytes : NAN;
+	o->extra_sd_ln = extra_sd_ln(s, t);
+	o->peak_bytes = ran ? run->peak_bytes : NAN;
 	o->shortfall_bytes = run->shortfall_bytes;
-	o->evidence = run->evidence && *run->evidence ? run->evidence : NULL;
+	o->evidence = run->evidence && *run->evidence && t->status != TRIAL_SLOWER ? run->evidence : NULL;
 }
 
 static bool is_finished(enum trial_status status)
@@ -147,7 +195,7 @@ static void build_observations(struct state *s)
 	for (size_t i = 0; i < s->n_trials; i++)
 		if (is_finished(s->trials[i].status)) {
 			s->observation_trial[n] = (int)i;
-			observe(&s->trials[i], &observations[n++]);
+			observe(s, &s->trials[i], &observations[n++]);
 		}
 	m->observations = observations;
 	m->n_observations = n;
@@ -214,6 +262,18 @@ static enum err_code build_visited(struct state *s, struct err *reterr)
 	return OK;
 }
 
+/* What runs now has been registered: it is among the visited. */
+static void build_pending(struct state *s)
+{
+	const int **pending = arena_array(&s->arena, s->n_trials, sizeof(*pending));
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_trials; i++)
+		if (s->trials[i].status == TRIAL_REGISTERED && s->trials[i].started)
+			pending[n++] = s->trials[i].candidate.setting;
+	s->search.pending = pending;
+	s->search.n_pending = n;
+}
+
 static void build_starts(struct state *s)
 {
 	const struct task *task = s->task;
@@ -226,6 +286,7 @@ static void build_starts(struct state *s)
 	}
 	s->search.user_starts = starts;
 	s->search.n_user_starts = task->n_starts;
+	s->search.switches = task->search;
 }
 
 static bool is_legal(void *context, const int *setting)
@@ -241,6 +302,7 @@ enum err_code state_build_search_input(struct state *s, struct err *reterr)
 	build_observations(s);
 	build_scales(s);
 	build_starts(s);
+	build_pending(s);
 	s->search.is_legal = is_legal;
 	s->search.legal_context = &s->space;
 	s->search.seed = s->seed;

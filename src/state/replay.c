@@ -114,16 +114,20 @@ static enum err_code replay_registered(
 		.run = execution_unknown(),
 		.reason_text = "",
 		.signature = arena_strdup(&s->arena, e->signature),
+		.strategy = text_in_arena(r, decision, "strategy"),
 		.operators = text_in_arena(r, decision, "operators"),
 		.reason = text_in_arena(r, decision, "reason"),
 		.predicted_ln = json_number_of(decision, "mean_ln"),
 		.predicted_sd_ln = json_number_of(decision, "sd_ln"),
 		.score = json_number_of(decision, "score"),
 		.p_fits = json_number_of(decision, "p_fits"),
-		.p_ok = json_number_of(decision, "p_ok")};
+		.p_ok = json_number_of(decision, "p_ok"),
+		.predicted_peak_bytes = json_number_of(decision, "predicted_peak_bytes"),
+		.incumbent_ln = json_number_of(decision, "incumbent_ln")};
 	TRY(read_count(decision, "base_trial", &t.base_trial, reterr));
 	TRY(candidate_from_body(s, body, &t.candidate, reterr));
 	duels_reopen(r); /* what goes on after promotion began will promote anew */
+	s->search_over = (struct search_over){0};
 	r->last_decision_registered |= r->decision_ids[r->n_decisions - 1] == id;
 	grow_array(&r->trials, &r->trials_capacity, s->n_trials + 1, sizeof(struct trial));
 	r->trials[s->n_trials++] = t;
@@ -131,23 +135,24 @@ static enum err_code replay_registered(
 }
 
 /* The next receipt's number is beyond every one that was ever begun. */
-static enum err_code count_seq(struct replay *r, const json_t *body, bool *ret_newest, struct err *reterr)
+static enum err_code count_seq(struct replay *r, const json_t *body, int *ret_seq, struct err *reterr)
 {
 	int seq;
 	TRY(read_count(body, "seq", &seq, reterr));
-	*ret_newest = seq >= r->s->next_seq;
-	if (*ret_newest)
-		r->s->next_seq = (int64_t)seq + 1;
+	r->s->next_seq = MAX_OF(r->s->next_seq, (int64_t)seq + 1);
+	*ret_seq = seq;
 	return OK;
 }
 
 static enum err_code replay_started(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
-	(void)r;
-	(void)e;
 	int ignored;
-	return read_count(body, "seq", &ignored, reterr); /* it counts once the execution has an end */
+	struct trial *t = trial_by_number(r, e->trial);
+	TRY(count_seq(r, body, &ignored, reterr));
+	if (t && t->status == TRIAL_REGISTERED)
+		t->started = true;
+	return OK;
 }
 
 static enum err_code open_trial(struct replay *r, int number, struct trial **ret_trial, struct err *reterr)
@@ -178,19 +183,26 @@ static enum err_code replay_finished(
 {
 	struct state *s = r->s;
 	struct execution run;
-	bool newest = false;
+	int seq = 0;
 	TRY(execution_from_body(&s->arena, body, &run, reterr));
-	TRY(count_seq(r, body, &newest, reterr));
-	if (newest)
+	TRY(count_seq(r, body, &seq, reterr));
+	if (seq > s->last_receipt_seq) {
+		s->last_receipt_seq = seq;
 		s->last_receipt_digest = run.receipt_digest;
+	}
 	if (isfinite(run.capacity_bytes))
 		s->capacity_bytes = run.capacity_bytes;
 	s->cost.build_s += run.build_s;
 	switch (run.role) {
 	case ROLE_REFERENCE:
+		s->cost.reference_s += run.device_s;
+		if (run.at_once > 1) {
+			grow_array(&s->slot_runs, &r->slot_runs_capacity, s->n_slot_runs + 1, sizeof(run));
+			s->slot_runs[s->n_slot_runs++] = run;
+			return OK;
+		}
 		grow_array(&s->references, &r->references_capacity, s->n_references + 1, sizeof(run));
 		s->references[s->n_references++] = run;
-		s->cost.reference_s += run.device_s;
 		return OK;
 	case ROLE_PROFILE:
 		s->has_profile = true;
@@ -225,7 +237,7 @@ static enum err_code replay_released(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
 	double device_s = amount_of(body, "device_s");
-	bool ignored;
+	int ignored;
 	TRY(count_seq(r, body, &ignored, reterr));
 	double *cost = cost_of_role(&r->s->cost, json_text_of(body, "role"));
 	if (!cost)
@@ -356,6 +368,18 @@ static enum err_code accept_trial(struct replay *r, const json_t *body, struct e
 	return OK;
 }
 
+static enum err_code accept_search_over(struct replay *r, const json_t *body, struct err *reterr)
+{
+	const char *why = json_text_of(body, "why");
+	for (int i = SEARCH_OVER_NOT_WORTH; i < N_SEARCH_OVER_WHYS; i++)
+		if (strcmp(search_over_names[i], why) == 0) {
+			r->s->search_over =
+				(struct search_over){(enum search_over_why)i, text_in_arena(r, body, "text")};
+			return OK;
+		}
+	return err_set(reterr, ERR_INPUT, "why: expected a reason that this version knows");
+}
+
 static enum err_code replay_accept(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
@@ -369,6 +393,7 @@ static enum err_code replay_accept(
 		{"promotion_over", accept_promotion_over},
 		{"audit", accept_audit},
 		{"trial", accept_trial},
+		{"search_over", accept_search_over},
 	};
 	const char *what = json_text_of(body, "what");
 	for (size_t i = 0; i < ARRAY_LEN(accepts); i++)
@@ -388,6 +413,17 @@ static enum err_code replay_spend(
 	return OK;
 }
 
+/* Levers were read before; a search that was over has something to try again. */
+static enum err_code replay_proposal(
+	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
+{
+	(void)e;
+	(void)body;
+	(void)reterr;
+	r->s->search_over = (struct search_over){0};
+	return OK;
+}
+
 static enum err_code replay_nothing(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
@@ -395,7 +431,7 @@ static enum err_code replay_nothing(
 	(void)e;
 	(void)body;
 	(void)reterr;
-	return OK; /* proposals were read before; priors come with the experience bank */
+	return OK; /* priors come with the experience bank */
 }
 
 typedef enum err_code (*replay_fn)(
@@ -408,7 +444,7 @@ static const replay_fn replay_table[N_ENTRY_KINDS] = {
 	[ENTRY_INTERRUPTED] = replay_released,
 	[ENTRY_TRANSIENT] = replay_released,
 	[ENTRY_REJECTED] = replay_rejected,
-	[ENTRY_PROPOSAL] = replay_nothing,
+	[ENTRY_PROPOSAL] = replay_proposal,
 	[ENTRY_PRIOR] = replay_nothing,
 	[ENTRY_DECISION] = replay_decision,
 	[ENTRY_ACCEPT] = replay_accept,

@@ -19,8 +19,17 @@ const char *const trial_status_names[N_TRIAL_STATUSES] = {
 	"crashed",
 	"hung",
 	"invalid",
+	"slower",
 	"interrupted",
 	"transient",
+};
+
+const char *const search_over_names[N_SEARCH_OVER_WHYS] = {
+	[SEARCH_OVER_NONE] = "none",
+	[SEARCH_OVER_NOT_WORTH] = "not_worth",
+	[SEARCH_OVER_DEVICE_HOURS] = "device_hours",
+	[SEARCH_OVER_WALL] = "wall",
+	[SEARCH_OVER_EXHAUSTED] = "exhausted",
 };
 
 static void patch_from_body(struct arena *arena, const json_t *patch, struct patch_lever *lever)
@@ -40,18 +49,36 @@ static void patch_from_body(struct arena *arena, const json_t *patch, struct pat
 	}
 }
 
+struct clashes { /* of `count` patches */
+	size_t count;
+	bool *marked; /* pairs */
+	struct patch_clash *items;
+	size_t n_items, room;
+};
+
+static void mark_pair(struct state *s, struct clashes *c, size_t self, size_t other, const char *reason)
+{
+	if (self != other && !c->marked[self * c->count + other]) {
+		grow_array(&c->items, &c->room, c->n_items + 1, sizeof(*c->items));
+		c->items[c->n_items++] = (struct patch_clash){
+			MIN_OF(self, other), MAX_OF(self, other), arena_strdup(&s->arena, reason)};
+	}
+	c->marked[self * c->count + other] = c->marked[other * c->count + self] = true;
+}
+
 /* Marks the pairs of patches that a proposal names as not applying together. */
 static void mark_conflicts(
-	const json_t *body, const struct patch_lever *levers, size_t count, size_t self, bool *conflicts)
+	struct state *s, const json_t *body, const struct patch_lever *levers, size_t self, struct clashes *c)
 {
+	const json_t *reasons = json_object_get(body, "conflict_reasons");
 	size_t index;
 	json_t *value;
 	json_array_foreach(json_object_get(body, "conflicts"), index, value)
 	{
 		const char *digest = json_string_value(value);
-		for (size_t other = 0; digest && other < count; other++)
+		for (size_t other = 0; digest && other < c->count; other++)
 			if (strcmp(levers[other].digest, digest) == 0)
-				conflicts[self * count + other] = conflicts[other * count + self] = true;
+				mark_pair(s, c, self, other, json_text_of(reasons, digest));
 	}
 }
 
@@ -98,6 +125,7 @@ static enum err_code build_space(
 	struct patch_lever *levers = arena_array(&s->arena, room, sizeof(*levers));
 	CLEANUP(free_ptr) json_t **bodies = xcalloc(room, sizeof(json_t *));
 	CLEANUP(free_ptr) bool *conflicts = xcalloc(room * room, sizeof(bool));
+	struct clashes clashes = {.marked = conflicts};
 	s->patch_paths = arena_array(&s->arena, room, sizeof(char *));
 	s->patch_reviews = arena_array(&s->arena, room, sizeof(char *));
 	s->patch_accepted = arena_array(&s->arena, room, sizeof(bool));
@@ -110,8 +138,14 @@ static enum err_code build_space(
 			code = read_proposal(s, &entries[i], bodies[n], n, &levers[n], reterr);
 		n++;
 	}
+	clashes.count = n;
 	for (size_t i = 0; i < n && code == OK; i++)
-		mark_conflicts(bodies[i], levers, n, i, conflicts);
+		mark_conflicts(s, bodies[i], levers, i, &clashes);
+	s->n_clashes = clashes.n_items;
+	s->clashes = arena_array(&s->arena, clashes.n_items, sizeof(*clashes.items));
+	if (clashes.n_items)
+		memcpy(s->clashes, clashes.items, clashes.n_items * sizeof(*clashes.items));
+	free(clashes.items);
 	if (code == OK)
 		code = space_init(&s->space, s->task, levers, n, conflicts, reterr);
 	for (size_t i = 0; i < n; i++)
@@ -145,9 +179,11 @@ static void set_gains(struct state *s, struct replay *r)
 {
 	if (!s->has_noise)
 		return;
-	for (size_t i = 0; i < s->n_trials; i++)
-		if (s->trials[i].run.has_time)
-			s->trials[i].run.gain_ln = log(s->noise.mean_s / s->trials[i].run.time_s);
+	for (size_t i = 0; i < s->n_trials; i++) {
+		struct execution *run = &s->trials[i].run;
+		if (run->has_time)
+			run->gain_ln = log(state_reference_s(s, run) / run->time_s);
+	}
 	for (size_t i = 0; i < r->n_duel_runs; i++)
 		if (r->duel_runs[i].has_time)
 			r->duel_runs[i].gain_ln = log(s->noise.mean_s / r->duel_runs[i].time_s);
@@ -193,6 +229,7 @@ static void move_into_arena(struct state *s, struct replay *r)
 {
 	s->trials = into_arena(s, r->trials, s->n_trials, sizeof(struct trial));
 	s->references = into_arena(s, s->references, s->n_references, sizeof(struct execution));
+	s->slot_runs = into_arena(s, s->slot_runs, s->n_slot_runs, sizeof(struct execution));
 	s->refusals = into_arena(s, s->refusals, s->n_refusals, sizeof(struct refusal));
 	s->duels = into_arena(s, s->duels, s->n_duels, sizeof(struct duel));
 }
@@ -206,6 +243,7 @@ static enum err_code replay_all(struct state *s, struct replay *r, const struct 
 	move_into_arena(s, r);
 	TRY(code);
 	TRY(calibrate(s, reterr));
+	TRY(slots_calibrate(s, reterr));
 	set_gains(s, r);
 	assign_duel_runs(s, r);
 	TRY(set_pending(s, r, reterr));

@@ -26,12 +26,13 @@
 struct task;
 
 enum trial_status {
-	TRIAL_REGISTERED, /* registered or running; no end recorded */
+	TRIAL_REGISTERED, /* registered or (`started`) running; no end recorded */
 	TRIAL_VALID,
 	TRIAL_OOM,
 	TRIAL_CRASHED, /* crash, build failure, killed, data, collective */
 	TRIAL_HUNG,    /* timeout, stall */
 	TRIAL_INVALID, /* ran, and the verdict rejects it */
+	TRIAL_SLOWER,  /* stopped early, as slower than the best so far */
 	TRIAL_INTERRUPTED,
 	TRIAL_TRANSIENT,
 	N_TRIAL_STATUSES
@@ -62,15 +63,28 @@ struct execution { /* one finished execution: of a trial, the reference, the pro
 	double phase_s[N_PHASES]; /* NAN = not reported */
 	int finalist, pair;       /* duels: rank (1-based) and pair (0-based) */
 	bool is_candidate_side;
+	int at_once;      /* executions that were let run beside each other, this one included; 1 = alone */
+	const char *slot; /* the devices it was given, as in a struct slot_base; "" = alone */
+};
+
+/* The reference on one device slot while all the others ran it, too: what trials there are compared with. */
+struct slot_base {
+	const char *slot;
+	int at_once, runs;
+	double mean_s;     /* exp of the mean of the ln window means */
+	double sigma_pair; /* of one paired ln difference there, pooled over all slots that were used at once
+			    */
 };
 
 struct trial {
 	int number;
 	enum trial_status status;
+	bool started;
 	struct candidate candidate;
 	const char *signature;
-	const char *operators, *reason;                            /* of its decision */
+	const char *strategy, *operators, *reason;                 /* of its decision */
 	double predicted_ln, predicted_sd_ln, score, p_fits, p_ok; /* of its decision; NAN = none */
+	double predicted_peak_bytes, incumbent_ln;                 /* the same */
 	int base_trial;          /* it was derived from; 0 = the reference */
 	struct execution run;    /* where finished */
 	const char *reason_text; /* interrupted, transient: why */
@@ -81,6 +95,12 @@ struct trial {
 
 struct refusal {                        /* refused before it ran */
 	const char *name, *by, *reason; /* "05-skip-clipping", "audit", ... */
+};
+
+/* Two patches that are never stacked: indices of levers behind the knobs. */
+struct patch_clash {
+	size_t first, second;
+	const char *reason; /* which hunks */
 };
 
 struct duel {
@@ -94,6 +114,21 @@ struct duel {
 	bool valid;             /* every candidate run valid */
 	struct duel_result result;
 	struct verdict verdict; /* of the last candidate run, with speed_reproduces decided */
+};
+
+/* Why a search ended before its number of trials was used. */
+enum search_over_why {
+	SEARCH_OVER_NONE,
+	SEARCH_OVER_NOT_WORTH,    /* another trial costs more than it is expected to save */
+	SEARCH_OVER_DEVICE_HOURS, /* no room beside what is kept for promotion */
+	SEARCH_OVER_WALL,
+	SEARCH_OVER_EXHAUSTED, /* every legal candidate has been tried */
+	N_SEARCH_OVER_WHYS
+};
+extern const char *const search_over_names[N_SEARCH_OVER_WHYS];
+struct search_over {
+	enum search_over_why why;
+	const char *text; /* for a person, as it was recorded */
 };
 
 struct cost { /* device-seconds, every failed, rejected and aborted execution included */
@@ -110,13 +145,20 @@ struct state {
 	const char *environment_json; /* machine and probes, from doctor; "" = none */
 	const char *hooks_digest;     /* of the harness's hooks when the campaign began; "" = not recorded */
 	uint64_t seed;
-	int64_t next_seq; /* of receipts */
+	int64_t next_seq;         /* of executions and receipts: beyond every one that was ever begun */
+	int64_t last_receipt_seq; /* 0 = there is no receipt */
 	const char *last_receipt_digest;
 	const char **patch_paths;   /* of each patch lever's diff, relative to .infrarsi */
 	const char **patch_reviews; /* what the audit wants a person to look at in it; "" = nothing */
 	bool *patch_accepted;       /* a person looked and accepted it (infrarsi audit --accept) */
+	struct patch_clash *clashes;
+	size_t n_clashes;
 	struct execution *references;
 	size_t n_references;
+	struct execution *slot_runs; /* of the reference, on all slots at once */
+	size_t n_slot_runs;
+	struct slot_base *slot_bases;
+	size_t n_slot_bases;
 	bool has_profile;
 	struct execution profile;
 	bool has_noise;
@@ -142,6 +184,8 @@ struct state {
 	bool has_standing;
 	struct duel standing;
 	struct cost cost;
+	struct search_over
+		search_over; /* of the search as it stands; none once a trial or a patch came after it */
 	const char *first_utc, *last_utc;
 	/* For the models; built on loading. */
 	struct search_input search;
@@ -164,10 +208,19 @@ bool state_waits_for_review(const struct state *s, const struct trial *t);
 /* The duel of what the campaign has delivered, now or in an earlier promotion that still stands; NULL: the
  * reference stays. */
 const struct duel *state_delivered(const struct state *s);
+/* NULL: the reference has not been measured there, with so many running at once. */
+const struct slot_base *state_slot_base(const struct state *s, const char *slot, int at_once);
+/* Seconds an update of the reference under the conditions of the execution; NAN = not measured. */
+double state_reference_s(const struct state *s, const struct execution *run);
 /* How often executions of the candidate of this trial ended in a fault of the host. */
 int state_count_transients(const struct state *s, int trial);
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
+/* What a trial that begins now is held against (stats/early_stop.h). ERR_STATE before the reference was
+ * measured. */
+struct early_stop_terms;
+enum err_code state_early_stop_terms(
+	const struct state *s, struct early_stop_terms *ret_terms, struct err *reterr) MUST_CHECK;
 /* Phase shares of an update from the profile run: fraction per phase, the rest in *ret_other; false without a
  * profile. */
 bool state_phase_shares(const struct state *s, double ret_shares[N_PHASES], double *ret_other);
@@ -188,6 +241,9 @@ struct execution_record {
 	double eval_value; /* the evaluation's result; NAN = none */
 	int finalist, pair;
 	bool is_candidate_side;
+	int64_t execution; /* its number as it was started */
+	const char *slot;  /* NULL or "" = none */
+	int at_once;
 };
 char *state_finished_body(const struct execution_record *record);
 

@@ -15,7 +15,7 @@ struct replay {
 	size_t trials_capacity;
 	struct execution *duel_runs;
 	size_t n_duel_runs, duel_runs_capacity;
-	size_t references_capacity, refusals_capacity, duels_capacity;
+	size_t references_capacity, slot_runs_capacity, refusals_capacity, duels_capacity;
 	json_t **decisions; /* bodies by order; owned */
 	int64_t *decision_ids;
 	size_t n_decisions, decisions_capacity, decision_ids_capacity;
@@ -28,6 +28,11 @@ void duel_set_gains(struct duel *duel, double reference_s);
 /* Promotion begins anew: what it had delivered stands, and who was measured and not found better does not get
  * another chance. */
 void duels_reopen(struct replay *r);
+
+/* Time bases out of the reference's runs on slots. */
+enum err_code slots_calibrate(struct state *s, struct err *reterr) MUST_CHECK;
+/* What a gain that was measured on a slot is less sure of than one that was measured alone, as an sd. */
+double slots_extra_sd_ln(const struct state *s, const struct execution *run);
 
 /* What one entry changes. ERR_INPUT names the entry. */
 enum err_code replay_entry(struct replay *r, const struct ledger_entry *e, struct err *reterr) MUST_CHECK;

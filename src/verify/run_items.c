@@ -40,7 +40,12 @@ void judge_completes(const struct judge *j)
 {
 	const struct receipt *r = j->r;
 	size_t ran = requested_that_ran(r);
-	if (r->timed_out)
+	char evidence[SHOWN_SIZE];
+	if (r->failure == FAILURE_STOPPED_SLOW)
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL,
+			"stopped early: slower than the best so far, %zu of %d updates (%s)", ran,
+			r->terms.updates, shown_text(r->failure_evidence, evidence));
+	else if (r->timed_out)
 		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "stopped at a time limit (%s), %zu of %d updates",
 			failure_class_names[r->failure], ran, r->terms.updates);
 	else if (r->exit_signal)
@@ -164,9 +169,10 @@ void judge_no_errors(const struct judge *j)
 	shown_text(r->failure_source, source);
 	switch (r->failure) {
 	case FAILURE_NONE:
-	case FAILURE_TIMEOUT: /* these three are what `completes` is about */
+	case FAILURE_TIMEOUT: /* these four are what `completes` is about */
 	case FAILURE_STALL:
 	case FAILURE_KILLED:
+	case FAILURE_STOPPED_SLOW:
 		break;
 	case FAILURE_COLLECTIVE:
 		if (after_end)

@@ -67,6 +67,17 @@ no_traces() { # no temporary folder is left, and no key of the user's was made
 	done
 }
 
+@test "--hints: some crashes and hangs say what is to blame, nothing of it on tables" {
+	for seed in 1 2 3 4 5 6; do
+		run infrarsi simulate "$FIXTURES/cliff.json" --trials 12 --strategy random --seed "$seed" --hints --out "hints$seed"
+		[ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+	done
+	grep -Eqs "NotImplementedError: no support for|Watchdog caught collective operation timeout" hints?/job/.infrarsi/logs/*.log
+	grep -Eqs "simulated: the job (aborts|stands still)" hints?/job/.infrarsi/logs/*.log
+	run -2 infrarsi simulate --surface "$FIXTURES/kernel__toy.csv" --hints
+	has "--hints is for landscapes"
+}
+
 @test "--out keeps a campaign that report and verify read" {
 	run -0 infrarsi simulate "$FIXTURES/cliff.json" --trials 8 --strategy one-factor --out kept
 	has "Campaign   kept in $BATS_TEST_TMPDIR/kept/job"

@@ -122,6 +122,16 @@ static enum err_code build(
 	return OK;
 }
 
+/* Told to stop after so many lines, the job goes at once. */
+static void stop_at(struct run_outcome *o, size_t n_lines)
+{
+	o->end = RUN_STOPPED;
+	o->exit_status = -1;
+	o->exit_signal = 15;
+	o->n_lines = n_lines;
+	o->end_s = o->lines[n_lines - 1].arrived_s;
+}
+
 static enum err_code run(void *state, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr)
 {
@@ -141,7 +151,8 @@ static enum err_code run(void *state, const struct run_request *request, run_pro
 	bool later = ++s->served[row] > r->runs_well && r->runs_well;
 	answer(s, request, later ? r->later : r->answer, later ? r->later_s : r->time_s, &o);
 	for (size_t i = 0; progress && i < o.n_lines; i++)
-		progress(context, &o.lines[i]);
+		if (!progress(context, &o.lines[i]))
+			stop_at(&o, i + 1);
 	if (s->executions == s->stop_at)
 		o.end = RUN_STOPPED;
 	*ret_outcome = o;

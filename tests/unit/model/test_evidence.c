@@ -63,6 +63,70 @@ static void what_a_text_names(void **state)
 	}
 }
 
+/* Names that say nothing alone do where a setting follows them; what a whole name takes, no other name's part
+ * can be meant by. */
+static void whole_names_and_settings(void **state)
+{
+	(void)state;
+	static const char *const names[LEVERS] = {"tp", "p_fused_rope", "p_fused_norm", "compile",
+		"compile_mode", "batch"},
+				 *const numbers[] = {"1", "2"}, *const modes[] = {"default", "max-autotune"},
+				 *const flags[] = {"off", "on"};
+	static const int setting[LEVERS] = {1, 1, 1, 1, 1, 1};
+	static struct lever_prior prior[2];
+	static const struct {
+		const char *text;
+		unsigned named;
+	} cases[] = {
+		{"tp=2 is not supported", 1u << 0},
+		{"needs --tp 1", 1u << 0}, /* another setting of it */
+		{"'tp': '2'", 1u << 0},
+		{"tp is on", 0},
+		{"tp=20", 0},
+		{"p_fused_rope=on failed", 1u << 1},
+		{"fused rope failed", 1u << 1},
+		{"p_fused: no such thing", 1u << 1 | 1u << 2}, /* a part that both have */
+		{"compile_mode=max-autotune", 1u << 4},
+		{"compile=on and compile_mode", 1u << 3 | 1u << 4},
+		{"compile failed", 1u << 3}, /* of compile_mode it is not two words in a row */
+		{"max-autotune failed", 1u << 4},
+		{"batch 2 is bad", 0},
+	};
+	struct lever lever[LEVERS];
+	for (int l = 0; l < LEVERS; l++)
+		lever[l] = (struct lever){.name = names[l],
+			.is_patch = l == 1 || l == 2,
+			.n_settings = 2,
+			.prior = prior,
+			.setting_names = l == 0 || l == 5 ? numbers
+					 : l == 4         ? modes
+							  : flags};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool named[LEVERS];
+		unsigned bits = 0;
+		evidence_named(lever, LEVERS, setting, cases[i].text, named);
+		for (int l = 0; l < LEVERS; l++)
+			bits |= named[l] ? 1u << l : 0;
+		if (bits != cases[i].named)
+			fail_msg("'%s': %#x, expected %#x", cases[i].text, bits, cases[i].named);
+	}
+}
+
+/* A word that belongs to two levers names both. */
+static void a_word_of_two_levers_names_both(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"flash_attention"};
+	static const int setting[LEVERS] = {0};
+	struct lever lever[LEVERS];
+	bool named[LEVERS];
+	levers_init(lever);
+	lever[1].words = lever[5].words = words;
+	lever[1].n_words = lever[5].n_words = 1;
+	assert_int_equal(evidence_named(lever, LEVERS, setting, "FlashAttention: bad layout", named), 2);
+	assert_true(named[1] && named[5]);
+}
+
 /* The setting's own name counts where the run has that setting. */
 static void a_setting_is_named_where_it_is_set(void **state)
 {
@@ -186,6 +250,27 @@ static void trust_is_learnt(void **state)
 	assert_true(left[1].hinted && fabs(left[1].q - 3.0 / 7) < 1e-12);
 }
 
+/* Whoever names two settings means the two: one of them alone comes up only when they have run together. */
+static void two_that_are_named_are_a_pair_first(void **state)
+{
+	(void)state;
+	static const bool named[LEVERS] = {true, true};
+	static const struct hint hint = {.source = HINT_TEXT, .named = named, .n_named = 2};
+	const struct hint_record record = {{0}};
+	const struct suspicion pair = {.n = 2, .lever = {0, 1}, .setting = {1, 1}},
+			       one = {.n = 1, .lever = {0}, .setting = {1}},
+			       half = {.n = 2, .lever = {1, 2}, .setting = {1, 1}};
+	struct suspicion left[] = {one, pair, half};
+	assert_int_equal(hint_rank_of(&hint, &pair), RANK_ALL);
+	assert_int_equal(hint_rank_of(&hint, &one), RANK_SOME);
+	assert_int_equal(hint_rank_of(&hint, &half), RANK_HALF);
+	hint_apply(&record, &hint, left, 3);
+	assert_true(left[0].q == 0 && fabs(left[1].q - 0.5) < 1e-12 && left[2].q == 0);
+	struct suspicion rest[] = {one, half};
+	hint_apply(&record, &hint, rest, 2);
+	assert_true(fabs(rest[0].q - 0.5) < 1e-12 && rest[1].q == 0);
+}
+
 static void a_known_conflict_is_suspected_until_it_passes(void **state)
 {
 	(void)state;
@@ -212,10 +297,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_text_names),
+		cmocka_unit_test(whole_names_and_settings),
+		cmocka_unit_test(a_word_of_two_levers_names_both),
 		cmocka_unit_test(a_setting_is_named_where_it_is_set),
 		cmocka_unit_test(a_long_text_is_cut),
 		cmocka_unit_test(a_text_points_at_a_conflict_with_a_default),
 		cmocka_unit_test(trust_is_learnt),
+		cmocka_unit_test(two_that_are_named_are_a_pair_first),
 		cmocka_unit_test(a_known_conflict_is_suspected_until_it_passes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,17 @@ static void write_not_delivered(struct world *w)
 	world_finish(w, ROLE_SEARCH, world_register(w, "{\"threads\":\"4\"}", "[]"),
 		&(struct ending){.time_s = 0.21, .peak_bytes = 2147483648.0});
 	world_release(w, ENTRY_INTERRUPTED, "search", world_register(w, "{\"mode\":\"fast\"}", "[]"), 5);
+	world_finish(w, ROLE_SEARCH, world_register(w, "{\"mode\":\"fast\"}", "[]"),
+		&(struct ending){.time_s = 0.4,
+			.failure = "stopped_slow",
+			.failing_item = -1,
+			.evidence = "0.4 against 0.2001 s an update",
+			.evidence_source = "harness"});
 	world_register(w, "{\"mode\":\"fast\"}", "[]");
+	world_entry(w, ENTRY_ACCEPT, 0, NULL,
+		"{\"what\":\"search_over\",\"why\":\"not_worth\",\"text\":\"another trial costs about 0.12 "
+		"device-hours "
+		"and is expected to save 0.03 over 20000 updates\"}");
 	world_entry(w, ENTRY_ACCEPT, 0, NULL, "{\"what\":\"promotion_over\",\"delivered_finalist\":0}");
 }
 

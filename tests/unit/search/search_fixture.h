@@ -83,6 +83,29 @@ static inline struct observation *observe(
 	return &f->observation[i];
 }
 
+/* Nothing is to be gained by any setting, so that those that a test does not open stay out of its way. */
+static inline void quiet_init(struct fixture *f)
+{
+	fixture_init(f);
+	for (int l = 0; l < LEVERS; l++)
+		for (int s = 0; s < MAX_SETTINGS; s++)
+			f->prior[l][s].amdahl_cap_ln = 0;
+}
+
+/* Something may be gained by this setting, and so much is predicted. */
+static inline void open_setting(struct fixture *f, int lever, int setting, double predicted_ln)
+{
+	f->prior[lever][setting].amdahl_cap_ln = INFINITY;
+	f->prior[lever][setting].predicted_gain_ln = predicted_ln;
+}
+
+static inline struct observation *run_ok(struct fixture *f, const int *setting, double gain_ln)
+{
+	struct observation *o = observe(f, setting, OBSERVED_OK, gain_ln);
+	o->peak_bytes = 60 * GIB;
+	return o;
+}
+
 /* Runs a candidate against the fixture's truth, without noise. */
 static inline struct observation *execute(struct fixture *f, const int *setting)
 {

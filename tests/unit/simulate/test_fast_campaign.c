@@ -9,12 +9,15 @@
 #include <cmocka.h>
 
 #include "campaign/stages.h"
+#include "simulate/failure_text.h"
 #include "simulate/fast_campaign.h"
 #include "simulate/simulated_runner.h"
 #include "simulate/staging.h"
 #include "simulate_fixture.h"
 
 enum { TRIALS = 8, SEED = 11 };
+
+static int n_explained; /* trials of a comparison whose failure says why */
 
 struct whole {
 	char dir[64];
@@ -75,7 +78,17 @@ static void same_number(const char *what, double whole, double fast)
 		fail_msg("%s: %.17g in the whole path, %.17g in the fast one", what, whole, fast);
 }
 
-static void compare_trials(const struct state *s, const struct fast_campaign *f)
+/* The classifier takes the line from the log as it was meant; the fast path hands it over as it is. */
+static void compare_explanation(const struct simulated_job *job, const struct trial *t)
+{
+	CLEANUP(free_ptr) char *text = failure_text(job, t->candidate.setting, SEED);
+	if (text && (t->status == TRIAL_CRASHED || t->status == TRIAL_HUNG))
+		assert_string_equal(t->run.evidence, text);
+	n_explained += text != NULL;
+}
+
+static void compare_trials(
+	const struct simulated_job *job, const struct state *s, const struct fast_campaign *f)
 {
 	assert_int_equal(s->n_trials, f->n_trials);
 	for (size_t i = 0; i < s->n_trials; i++) {
@@ -90,6 +103,8 @@ static void compare_trials(const struct state *s, const struct fast_campaign *f)
 				trial_status_names[f->trials[i].status]);
 		same_number("gain", t->run.gain_ln, f->trials[i].measured_ln);
 		same_number("cost", t->device_s, f->trials[i].device_s);
+		if (job->failures_explain)
+			compare_explanation(job, t);
 	}
 }
 
@@ -107,13 +122,14 @@ static void compare_promotion(const struct state *s, const struct fast_outcome *
 	assert_memory_equal(c->setting, o->setting, c->n_levers * sizeof(int));
 }
 
-static void compare(const char *fixture, const char *strategy, bool experience)
+static void compare(const char *fixture, const char *strategy, bool experience, bool hints)
 {
 	struct simulated_job job;
 	struct whole w;
 	struct fast_campaign f;
 	struct err e = ERR_INIT;
 	load_fixture(fixture, &job);
+	job.failures_explain = hints;
 	whole_run(&w, &job, strategy, experience);
 	struct fast_options options = {.job = &job,
 		.strategy = strategy_find(strategy),
@@ -125,7 +141,7 @@ static void compare(const char *fixture, const char *strategy, bool experience)
 	same_number("sigma_pair", w.c.state.noise.sigma_pair, f.sigma_pair);
 	same_number("reference's cost", w.c.state.cost.reference_s, f.reference_s);
 	same_number("profile's cost", w.c.state.cost.profile_s, f.profile_s);
-	compare_trials(&w.c.state, &f);
+	compare_trials(&job, &w.c.state, &f);
 	compare_promotion(&w.c.state, &f.outcomes[1]);
 	fast_campaign_release(&f);
 	whole_release(&w);
@@ -135,21 +151,30 @@ static void compare(const char *fixture, const char *strategy, bool experience)
 static void a_landscape_with_patches(void **state)
 {
 	(void)state;
-	compare("small.json", "controller", false);
+	compare("small.json", "controller", false, false);
 }
 
 static void a_landscape_with_every_kind_of_failure(void **state)
 {
 	(void)state;
-	compare("cliff.json", "random", false);
-	compare("cliff.json", "controller", true);
+	compare("cliff.json", "random", false, false);
+	compare("cliff.json", "controller", true, false);
+}
+
+static void failures_that_explain_themselves(void **state)
+{
+	(void)state;
+	n_explained = 0;
+	compare("cliff.json", "random", false, true);
+	compare("cliff.json", "controller", false, true);
+	assert_true(n_explained > 0);
 }
 
 static void surfaces(void **state)
 {
 	(void)state;
-	compare("toy__2x4h100.csv", "controller", false);
-	compare("kernel__toy.csv", "tpe-sparse", false);
+	compare("toy__2x4h100.csv", "controller", false, false);
+	compare("kernel__toy.csv", "tpe-sparse", false, false);
 }
 
 /* A smaller budget's outcome is that of a campaign that ended there. */
@@ -214,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_landscape_with_patches),
 		cmocka_unit_test(a_landscape_with_every_kind_of_failure),
+		cmocka_unit_test(failures_that_explain_themselves),
 		cmocka_unit_test(surfaces),
 		cmocka_unit_test(budgets_do_not_see_each_other),
 		cmocka_unit_test(what_is_delivered_is_valid),

@@ -114,6 +114,43 @@ static void siblings_teach_effects_and_a_start(void **state)
 	simulated_job_release(&job);
 }
 
+/* The fixture with one other row: what a run elsewhere is on this task's levers. */
+static void runs_of_siblings_are_put_on_the_levers(void **state)
+{
+	(void)state;
+	CLEANUP(free_ptr) char *text = fixture_text("toy__2x4h100.csv");
+	CLEANUP(free_ptr) char *other = replaced(text, "1,8,8,1,1,0,5.15,55,ok", "3,8,8,1,1,9,5.15,55,ok");
+	struct simulated_job job, sibling;
+	struct err e = ERR_INIT;
+	load_fixture("toy__2x4h100.csv", &job);
+	assert_int_equal(surface_parse("toy__1x4h100.csv", other, strlen(other), NULL, &sibling, &e), OK);
+	surface_learn(&job, (const struct simulated_job *const[]){&sibling, &sibling, &sibling, &sibling}, 4);
+	struct search_input in = {.model = {.n_levers = job.n_levers}};
+	job_inform(&job, true, &in);
+	assert_true(in.model.n_sibling_runs > 0 && in.model.n_sibling_runs <= 3 * 40);
+	int n_of[3] = {0}, n_oom = 0, n_odd = 0;
+	for (size_t i = 0; i < in.model.n_sibling_runs; i++) {
+		const struct sibling_run *run = &in.model.sibling_runs[i];
+		assert_in_range(run->sibling, 0, 2);
+		n_of[run->sibling]++;
+		n_oom += run->out_of_memory;
+		assert_true(run->out_of_memory ? isnan(run->peak_bytes) : run->peak_bytes > 0);
+		assert_true(run->capacity_bytes == 80 * 1073741824.0);
+		/* A micro-batch that the target lacks is a number all the same; ZeRO has two settings there:
+		 * no axis, and 9 is neither. */
+		if (run->value[0] != 3)
+			continue;
+		n_odd++;
+		assert_true(run->peak_bytes == 55 * 1073741824.0 && run->value[3] == -1);
+	}
+	assert_true(n_of[0] == n_of[1] && n_of[1] == n_of[2] && n_of[0] <= 40 && n_oom > 0);
+	assert_true(n_odd > 0);
+	job_inform(&job, false, &in);
+	assert_int_equal(in.model.n_sibling_runs, 0);
+	simulated_job_release(&sibling);
+	simulated_job_release(&job);
+}
+
 static void what_is_wrong_is_said_with_its_place(void **state)
 {
 	(void)state;
@@ -208,6 +245,7 @@ int main(void)
 		cmocka_unit_test(rows_answer),
 		cmocka_unit_test(without_a_default_the_lowest_that_ran_is_the_reference),
 		cmocka_unit_test(siblings_teach_effects_and_a_start),
+		cmocka_unit_test(runs_of_siblings_are_put_on_the_levers),
 		cmocka_unit_test(what_is_wrong_is_said_with_its_place),
 		cmocka_unit_test(lines_may_end_as_on_windows),
 		cmocka_unit_test(defaults_are_checked),

@@ -131,6 +131,10 @@ static void test_contract_digest(void **state)
 	/* Another setting to try steers the search; the contract stays. */
 	digest_of("eval.c", "5", ", 3", f.path, second);
 	assert_string_equal(first, second);
+	/* So do the parts of the search. */
+	digest_of("eval.c", "5", "], reference: 1}]\nsearch: {operators_off: [escape], starts: [prior]}\n#",
+		f.path, second);
+	assert_string_equal(first, second);
 	remove_folder(&f);
 }
 

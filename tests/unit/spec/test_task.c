@@ -34,6 +34,9 @@ static void test_defaults(void **state)
 	assert_int_equal(task.budget.trials, 17);
 	assert_true(task.budget.device_hours == 0 && task.budget.usd == 0 && task.budget.wall_s == 0);
 	assert_int_equal(task.n_proposers, 0);
+	assert_int_equal(task.search.operators_off | task.search.operators_on, 0);
+	assert_true(task.search.starts_given);
+	assert_int_equal(task.search.starts, 1 << START_EXPERIENCE);
 	assert_int_equal(task.knobs[0].reference, 1);
 	assert_false(task.knobs[0].ordered || task.knobs[0].is_build);
 	char digest[65];
@@ -93,6 +96,60 @@ static void test_knob_values_stay_as_written(void **state)
 	assert_true(task.knobs[0].settings[3].is_number && task.knobs[0].settings[3].number == 1000);
 	assert_true(task.knobs[0].settings[7].number == -0.5);
 	task_release(&task);
+}
+
+static void test_search_switches(void **state)
+{
+	(void)state;
+	struct task task;
+	parse_task(MINIMAL
+		"search: {operators_off: [escape, survey], operators_on: [stack], starts: [random, "
+		"prior]}\n",
+		&task);
+	assert_int_equal(task.search.operators_off, 1 << OPERATOR_ESCAPE | 1 << OPERATOR_SURVEY);
+	assert_int_equal(task.search.operators_on, 1 << OPERATOR_STACK);
+	assert_int_equal(task.search.starts, 1 << START_PRIOR | 1 << START_RANDOM);
+	task_release(&task);
+	parse_task(MINIMAL "search: {starts: []}\n", &task);
+	assert_true(task.search.starts_given);
+	assert_int_equal(task.search.starts, 0);
+	task_release(&task);
+}
+
+static void test_later_switches_win(void **state)
+{
+	(void)state;
+	struct search_switches task = {.operators_off = 1u << OPERATOR_ESCAPE | 1u << OPERATOR_SURVEY,
+				       .operators_on = 1u << OPERATOR_STACK,
+				       .starts_given = true,
+				       .starts = 1u << START_EXPERIENCE},
+			       more = {.operators_off = 1u << OPERATOR_STACK,
+				       .operators_on = 1u << OPERATOR_ESCAPE};
+	struct search_switches both = switches_merge(task, more);
+	assert_int_equal(both.operators_off, 1 << OPERATOR_SURVEY | 1 << OPERATOR_STACK);
+	assert_int_equal(both.operators_on, 1 << OPERATOR_ESCAPE);
+	assert_int_equal(both.starts, 1 << START_EXPERIENCE);
+	more.starts_given = true;
+	assert_int_equal(switches_merge(task, more).starts, 0);
+}
+
+static void test_switch_lists(void **state)
+{
+	(void)state;
+	struct err e = ERR_INIT;
+	unsigned bits = 77;
+	assert_int_equal(switches_read_operators("--x", "escape,stack", &bits, &e), OK);
+	assert_int_equal(bits, 1 << OPERATOR_ESCAPE | 1 << OPERATOR_STACK);
+	assert_int_equal(switches_read_starts("--x", "", &bits, &e), OK);
+	assert_int_equal(bits, 0);
+	static const char *const bad[] = {"stack,", "escape,,stack", "Escape", " escape", "prior", ","};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		bits = 77;
+		assert_int_equal(switches_read_operators("--x", bad[i], &bits, &e), ERR_INPUT);
+		assert_non_null(strstr(e.message, "--x: there is no operator '"));
+		assert_non_null(strstr(e.message, "known are exploit, backtrack, bundle"));
+		assert_int_equal(bits, 77);
+	}
 }
 
 static void test_patches_alone_suffice(void **state)
@@ -175,6 +232,9 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_realistic),
 		cmocka_unit_test(test_knob_values_stay_as_written),
+		cmocka_unit_test(test_search_switches),
+		cmocka_unit_test(test_later_switches_win),
+		cmocka_unit_test(test_switch_lists),
 		cmocka_unit_test(test_patches_alone_suffice),
 		cmocka_unit_test(test_large_file_is_refused),
 		cmocka_unit_test(test_counts_are_bounded),

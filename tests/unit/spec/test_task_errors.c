@@ -208,13 +208,25 @@ static const struct mistake {
 		.tail = "proposers: [{kind: patch}]\n"},
 	{"6:34: proposers.dir: there is no folder 'nowhere' beside the task file",
 		.tail = "proposers: [{kind: patches, dir: nowhere/}]\n"},
-	{"6:13: proposers needs the key 'dir' (the folder of diffs)",
+	{"6:13: proposers needs the key 'dir' (the folder of diffs) or 'branches' (of git)",
 		.tail = "proposers: [{kind: patches}]\n"},
 	{"6:27: 'gpu_hours' is another name for 'device_hours': give one of them",
 		.tail = "budget: {device_hours: 3, gpu_hours: 3}\n"},
 	{"6:18: budget.trials: must be at least 1 and at most 1000000, got '0'",
 		.tail = "budget: {trials: 0}\n"},
 	{"6:9: budget: expected a mapping (key: value), got '17'", .tail = "budget: 17\n"},
+	{"6:26: search.operators_off: 'escpe' is none of exploit, backtrack, bundle, escape, warm_restart, "
+	 "contrarian, big_knob, extrapolate, stack, patch, conflict, survey, prior_revision (did you mean "
+	 "'escape'?)",
+		.tail = "search: {operators_off: [escpe]}\n"},
+	{"6:19: search.starts: 'model' is none of experience, prior, random",
+		.tail = "search: {starts: [model]}\n"},
+	{"6:25: search.operators_off: expected a list such as [survey], got 'escape'",
+		.tail = "search: {operators_off: escape}\n"},
+	{"6:56: search.operators_on: 'stack' is in operators_off, too",
+		.tail = "search: {operators_off: [stack], operators_on: [patch, stack]}\n"},
+	{"6:10: unknown key 'operator_off' in search (did you mean 'operators_off'?)",
+		.tail = "search: {operator_off: []}\n"},
 };
 
 static void write_task(const struct mistake *m, struct strbuf *text)

@@ -157,7 +157,9 @@ static json_t *ending_body(struct world *w, enum receipt_role role, const struct
 	char name[32];
 	double time_s = e->time_s ? e->time_s : 0.2;
 	json_t *body = json_object(), *steps = json_array(), *phases = json_object();
-	snprintf(name, sizeof(name), "receipts/%04d.json", (int)++w->seq);
+	int seq = e->seq ? e->seq : (int)++w->seq;
+	w->seq = MAX_OF(w->seq, (int64_t)seq);
+	snprintf(name, sizeof(name), "receipts/%04d.json", seq);
 	for (int i = 0; time_s > 0 && i < 20; i++)
 		json_array_append_new(steps, json_real(time_s));
 	json_object_set_new(phases, "forward", number_or_null(e->forward_s));
@@ -165,7 +167,13 @@ static json_t *ending_body(struct world *w, enum receipt_role role, const struct
 	json_object_set_new(body, "role", json_string(receipt_role_names[role]));
 	json_object_set_new(body, "receipt", json_string(e->receipt ? e->receipt : name));
 	json_object_set_new(body, "receipt_digest", json_string(name));
-	json_object_set_new(body, "seq", json_integer(w->seq));
+	json_object_set_new(body, "seq", json_integer(seq));
+	if (e->execution)
+		json_object_set_new(body, "execution", json_integer(e->execution));
+	if (e->slot)
+		json_object_set_new(body, "slot", json_string(e->slot));
+	if (e->at_once)
+		json_object_set_new(body, "at_once", json_integer(e->at_once));
 	json_object_set_new(body, "log", json_string("logs/0001.log"));
 	json_object_set_new(body, "time_s", time_s > 0 ? json_real(time_s) : json_null());
 	json_object_set_new(

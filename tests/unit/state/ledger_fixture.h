@@ -48,6 +48,9 @@ struct ending {              /* of one execution; zeroes: valid, 0.2 s/update */
 	const char *evidence, *evidence_source, *receipt;
 	int finalist, pair;
 	bool is_candidate_side;
+	const char *slot; /* NULL = alone */
+	int at_once;
+	int seq, execution; /* 0 = the next, and the same */
 };
 
 void world_open(struct world *w, const char *task_text); /* NULL: world_task */

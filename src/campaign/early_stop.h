@@ -1,0 +1,39 @@
+/*
+ * Stops search trials that are slower than the best so far (stats/early_stop.h), from the update events as
+ * they come. What is stopped is recorded as that and never valid.
+ *
+ *     struct early_stop_watch watch;
+ *     TRY(early_stop_begin(c, request, &watch, reterr));
+ *     ... early_stop_update(&watch, update, arrived_s) ... until it says stop
+ *     early_stop_fill(&watch, receipt)
+ *     early_stop_end(&watch)
+ *
+ * All zero is a watch that never stops anything.
+ */
+#ifndef INFRARSI_CAMPAIGN_EARLY_STOP_H
+#define INFRARSI_CAMPAIGN_EARLY_STOP_H
+
+#include "base/base.h"
+#include "campaign/trial.h"
+#include "stats/early_stop.h"
+
+struct early_stop_watch {
+	bool on;
+	bool stopped; /* it said stop: a run that the runner stopped was stopped by it */
+	int warmup, updates;
+	int last_update; /* 0 = none yet */
+	double last_arrived_s;
+	struct early_stop test;
+};
+
+/* Off unless the task or the command line asks for it, the trial is one of the search and the reference was
+ * measured. */
+enum err_code early_stop_begin(const struct campaign *c, const struct execute_request *request,
+	struct early_stop_watch *ret_watch, struct err *reterr) MUST_CHECK;
+/* Of the first rank, as it arrived. True: stop the job. */
+bool early_stop_update(struct early_stop_watch *watch, int update, double arrived_s);
+/* After the run's own failures are in the receipt: those come first. */
+void early_stop_fill(const struct early_stop_watch *watch, struct receipt *r);
+void early_stop_end(struct early_stop_watch *watch);
+
+#endif

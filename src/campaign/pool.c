@@ -162,6 +162,7 @@ enum err_code pool_wait(struct pool *pool, struct pool_ended *ret_ended, struct 
 	struct pool_worker *w = &pool->workers[slot];
 	pthread_join(w->thread, NULL);
 	enum err_code code = trial_end_take(w->job, &end, reterr);
+	pool->broken |= code != OK;
 	*ret_ended = (struct pool_ended){slot, w->request.trial, end};
 	forget(w);
 	return code;
@@ -170,7 +171,7 @@ enum err_code pool_wait(struct pool *pool, struct pool_ended *ret_ended, struct 
 void pool_release(struct pool *pool)
 {
 	struct err ignored = ERR_INIT;
-	struct pool_ended ended;
+	enum execute_end end;
 	for (int i = 0; i < pool->n_workers; i++)
 		atomic_store(&pool->workers[i].monitor.abandon, true);
 	for (int i = 0; i < pool->n_workers; i++) {
@@ -178,7 +179,12 @@ void pool_release(struct pool *pool)
 		if (!w->is_busy)
 			continue;
 		pthread_join(w->thread, NULL);
-		(void)!trial_end_take(w->job, &ended.end, &ignored);
+		/* Behind a record that failed, the next one would take its place in the chain. */
+		if (pool->broken || trial_end_take(w->job, &end, &ignored) != OK) {
+			if (pool->broken)
+				trial_forget(w->job);
+			pool->broken = true;
+		}
 		forget(w);
 	}
 	close_fd(&pool->wake[0]);

@@ -37,6 +37,7 @@ struct pool {
 	struct progress_running *running;
 	int wake[2]; /* written by a thread that is done */
 	bool stop_seen;
+	bool broken; /* a record could not be written: what still ends is left for reconciling */
 };
 
 struct pool_order {

@@ -65,13 +65,16 @@ static bool is_not_worth_it(
 	struct search *run, const struct search_input *in, const struct decision *d, struct strbuf *text)
 {
 	struct worth_of_trial worth = budget_worth(run->c, d);
+	CLEANUP(strbuf_release) struct strbuf said = STRBUF_INIT;
 	if (is_users_start(in, d) || budget_is_worth_it(&worth))
 		return false;
-	budget_describe_worth(run->c, &worth, text);
-	if (run->stops_not_worth)
+	budget_describe_worth(run->c, &worth, &said);
+	if (run->stops_not_worth) {
+		strbuf_addstr(text, said.buf);
 		return true;
+	}
 	if (!run->worth_said)
-		search_note(run->c, text->buf);
+		search_note(run->c, said.buf);
 	run->worth_said = true;
 	return false;
 }
@@ -203,10 +206,11 @@ enum err_code search_count_end(struct search *run, enum execute_end end, struct 
 	if (end == EXECUTE_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	run->transient_in_a_row = end == EXECUTE_TRANSIENT ? run->transient_in_a_row + 1 : 0;
-	if (run->transient_in_a_row >= TRANSIENT_TRIES)
+	/* What several at once share, they lose at once: that is one fault and not several. */
+	if (run->transient_in_a_row >= TRANSIENT_TRIES * MAX_OF(run->options->parallel, 1))
 		return err_set(reterr, ERR_FAILED,
 			"%d executions in a row could not be carried out; see the notes above",
-			TRANSIENT_TRIES);
+			run->transient_in_a_row);
 	return OK;
 }
 
@@ -240,6 +244,7 @@ static enum err_code check_ready(
 		return err_set(
 			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
 	TRY(campaign_check_contract(c, reterr));
+	TRY(slots_check_reference(c, reterr));
 	if (c->state.noise.sigma_pair > NOISY_SIGMA_PAIR && !options->accept_noise)
 		return err_set(reterr, ERR_STATE,
 			"this machine is too noisy: sigma_pair %.1f%%, effects below %.0f%% cannot be told "

@@ -202,6 +202,12 @@ enum err_code search_run_parallel(struct search *run, struct err *reterr)
 	struct over over = {SEARCH_OVER_NONE, STRBUF_INIT};
 	if (run->c->state.n_counted >= run->budget)
 		return OK;
+	over.why = budget_ends_search(run->c, &over.text);
+	if (over.why != SEARCH_OVER_NONE) {
+		enum err_code ended = search_end(run, over.why, over.text.buf, reterr);
+		strbuf_release(&over.text);
+		return ended;
+	}
 	TRY(pool_init(&pool, run->c, run->options->parallel, reterr));
 	enum err_code code = measure_slots(run, &pool, reterr);
 	if (code == OK)

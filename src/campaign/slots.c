@@ -87,6 +87,26 @@ static enum err_code check_allowed(
 		CPU_COUNT(&wanted) - CPU_COUNT(&both));
 }
 
+/* Alone, everything runs on the first slot: the reference must have, too. */
+enum err_code slots_check_reference(const struct campaign *c, struct err *reterr)
+{
+	struct arena arena = ARENA_INIT;
+	const struct launch *launch = &c->task.launch;
+	const char *now = launch->n_slots ? slot_text(&launch->slots[0], &arena) : "";
+	enum err_code code = OK;
+	for (size_t i = 0; i < c->state.n_references && code == OK; i++) {
+		const char *then = c->state.references[i].slot;
+		if (strcmp(then, now) != 0)
+			code = err_set(reterr, ERR_STATE,
+				"the reference was measured on %s, and trials would run on %s: they cannot "
+				"be "
+				"compared; next: infrarsi doctor --new",
+				*then ? then : "no slot of its own", *now ? now : "no slot of their own");
+	}
+	arena_release(&arena);
+	return code;
+}
+
 enum err_code slots_check(struct campaign *c, int at_once, struct err *reterr)
 {
 	const struct launch *launch = &c->task.launch;

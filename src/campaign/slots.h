@@ -15,5 +15,7 @@ void slot_fill(const struct launch *launch, int slot, struct preparation *p);
 /* ERR_INPUT unless the task declares slots for so many at once, and they are ours to give. One alone (0 or 1)
  * needs none. */
 enum err_code slots_check(struct campaign *c, int at_once, struct err *reterr) MUST_CHECK;
+/* ERR_STATE where the reference was measured on other devices than those that a run alone is given now. */
+enum err_code slots_check_reference(const struct campaign *c, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -27,10 +27,10 @@ static json_t *started_json(const struct preparation *p)
 	json_object_set_new(body, "finalist", json_integer(q->finalist));
 	json_object_set_new(body, "pair", json_integer(q->pair));
 	json_object_set_new(body, "side", json_string(q->is_candidate_side ? "candidate" : "reference"));
-	if (q->at_once > 1) {
+	if (*p->slot)
 		json_object_set_new(body, "slot", json_from_text(p->slot));
+	if (q->at_once > 1)
 		json_object_set_new(body, "at_once", json_integer(q->at_once));
-	}
 	return body;
 }
 

@@ -47,7 +47,9 @@ static bool on_progress(void *context, const struct run_line *line)
 		if (event.kind != EVENT_UPDATE || event.rank != 0)
 			return !trial_is_told_to_stop(job);
 		job->update = event.update;
-		is_slow = job->is_watched && early_stop_update(&job->watch, event.update, line->arrived_s);
+		/* What still arrives from a job that was told to stop decides nothing. */
+		is_slow = job->is_watched && !trial_is_told_to_stop(job) &&
+			  early_stop_update(&job->watch, event.update, line->arrived_s);
 	}
 	report_progress(job);
 	return !is_slow && !trial_is_told_to_stop(job);

@@ -49,10 +49,10 @@ char *state_finished_body(const struct execution_record *record)
 	json_object_set_new(body, "seq", json_integer(r->seq));
 	if (record->execution != r->seq && record->execution > 0)
 		json_object_set_new(body, "execution", json_integer(record->execution));
-	if (record->at_once > 1) {
+	if (record->slot && *record->slot)
 		json_object_set_new(body, "slot", json_from_text(record->slot));
+	if (record->at_once > 1)
 		json_object_set_new(body, "at_once", json_integer(record->at_once));
-	}
 	json_object_set_new(body, "log", json_from_text(record->log_path));
 	json_object_set_new(body, "time_s", json_from_number(w->has_time ? w->mean_s : NAN));
 	json_object_set_new(body, "median_s", json_from_number(w->has_time ? w->median_s : NAN));
@@ -162,7 +162,7 @@ static enum err_code slot_from_body(
 	if (!count_of(body, "at_once", &at_once))
 		return err_set(reterr, ERR_INPUT, "at_once: expected an integer in 0 .. %d", COUNT_MAX);
 	run->at_once = MAX_OF(at_once, 1);
-	run->slot = run->at_once > 1 ? arena_strdup(arena, json_text_of(body, "slot")) : "";
+	run->slot = arena_strdup(arena, json_text_of(body, "slot"));
 	return OK;
 }
 

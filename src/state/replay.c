@@ -251,6 +251,7 @@ static enum err_code replay_released(
 	t->status = e->kind == ENTRY_INTERRUPTED ? TRIAL_INTERRUPTED : TRIAL_TRANSIENT;
 	t->reason_text = text_in_arena(r, body, "reason");
 	t->device_s = device_s;
+	t->run.build_s += amount_of(body, "build_s");
 	return OK;
 }
 

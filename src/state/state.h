@@ -64,7 +64,7 @@ struct execution { /* one finished execution: of a trial, the reference, the pro
 	int finalist, pair;       /* duels: rank (1-based) and pair (0-based) */
 	bool is_candidate_side;
 	int at_once;      /* executions that were let run beside each other, this one included; 1 = alone */
-	const char *slot; /* the devices it was given, as in a struct slot_base; "" = alone */
+	const char *slot; /* the devices it was given, as in a struct slot_base; "" = no particular ones */
 };
 
 /* The reference on one device slot while all the others ran it, too: what trials there are compared with. */

@@ -203,6 +203,15 @@ go_on() { # TRIALS: two were stopped
 	equals 0 "$(ledger "select count(*) from entry where kind = 'registered'")"
 }
 
+@test "slots that were changed after doctor: nothing runs before the reference was measured on them" {
+	rmdir ../meet
+	sed -i 's/device_slots: .*/device_slots: [[1], [0]]/' infrarsi.yaml
+	run -2 infrarsi run --no-sandbox --accept-noise --search-only --trials 1
+	has "the reference was measured on devices 0, and trials would run on devices 1"
+	has "next: infrarsi doctor --new"
+	equals 0 "$(finished_trials)"
+}
+
 @test "devices that this call was not given are not taken" {
 	CUDA_VISIBLE_DEVICES=1,2 run -2 parallel --trials 4
 	has "infrarsi.yaml:"

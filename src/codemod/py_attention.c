@@ -17,6 +17,8 @@
 #include "base/strbuf.h"
 #include "codemod/rewrite.h"
 
+#define NAME "%63[a-zA-Z0-9_]"
+
 struct steps {
 	TSNode product, masked, softmax, dropout, output; /* assignments; dropout may be null */
 	const char *scores, *q, *k, *v;
@@ -54,11 +56,10 @@ static bool read_product(struct rewrite *r, TSNode assignment, struct steps *s)
 {
 	char q[64], k[64], width[64];
 	static const char *const forms[] = {
-		"(%63[a-zA-Z0-9_]@%63[a-zA-Z0-9_].transpose(-2,-1))*(1.0/"
-		"math.sqrt(%63[a-zA-Z0-9_].size(-1)))%n",
-		"%63[a-zA-Z0-9_]@%63[a-zA-Z0-9_].transpose(-2,-1)/math.sqrt(%63[a-zA-Z0-9_].size(-1))%n",
-		"(%63[a-zA-Z0-9_]@%63[a-zA-Z0-9_].transpose(-2,-1))/math.sqrt(%63[a-zA-Z0-9_].size(-1))%n",
-		"(%63[a-zA-Z0-9_]@%63[a-zA-Z0-9_].transpose(-2,-1))*%63[a-zA-Z0-9_].size(-1)**-0.5%n",
+		("(" NAME "@" NAME ".transpose(-2,-1))*(1.0/math.sqrt(" NAME ".size(-1)))%n"),
+		(NAME "@" NAME ".transpose(-2,-1)/math.sqrt(" NAME ".size(-1))%n"),
+		("(" NAME "@" NAME ".transpose(-2,-1))/math.sqrt(" NAME ".size(-1))%n"),
+		("(" NAME "@" NAME ".transpose(-2,-1))*" NAME ".size(-1)**-0.5%n"),
 	};
 	const char *text = dense(r, node_field(assignment, "right"));
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {

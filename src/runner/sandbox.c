@@ -157,6 +157,19 @@ static void add_shown_paths(struct words *w, const struct run_request *r)
 	}
 }
 
+/* What stands in a hidden folder's place is empty and stays so: behind all mounts below it, which keep their
+ * own rights. */
+static void seal_hidden_paths(struct words *w, const struct run_request *r)
+{
+	for (size_t i = 0; r->hidden && r->hidden[i]; i++) {
+		const char *path = canonical(w, r->hidden[i]);
+		if (path && path_is_dir(path)) {
+			add(w, "--remount-ro");
+			add(w, path);
+		}
+	}
+}
+
 static void add_read_only(struct words *w, const struct run_request *r, const char *dir)
 {
 	for (size_t i = 0; r->read_only && r->read_only[i]; i++) {
@@ -213,6 +226,7 @@ enum err_code sandbox_argv(const struct sandbox *sandbox, const struct run_reque
 	add_read_only(&w, request, dir);
 	add_hidden_paths(&w, request, dir, true);
 	add_mount(&w, "--bind", events, events);
+	seal_hidden_paths(&w, request);
 	add(&w, "--");
 	const char **argv = arena_array(arena, w.count + 1, sizeof(*argv));
 	memcpy(argv, w.items, w.count * sizeof(*argv));

@@ -128,7 +128,7 @@ has_receipts() { # of a campaign that is younger than the template's
 
 @test "a job that ignores TERM is killed, by the limit and after Ctrl-C" {
 	modes "normal, stubborn"
-	sed -i 's/startup_timeout: 20s/startup_timeout: 2s/' infrarsi.yaml
+	sed -i 's/startup_timeout: 20s/startup_timeout: 10s/' infrarsi.yaml
 	infrarsi init --accept >/dev/null
 	run -0 infrarsi doctor --new --hurry
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=stubborn >output.txt 2>&1 3>&- &

@@ -17,6 +17,7 @@ setup_file() {
 		flock -n 9 || exit 7 # somebody is on it; held until the last process of this job has ended
 		touch "$meet/begun.$INFRARSI_NONCE"
 		while [ -e $meet/hold ]; do sleep 0.02; done
+		receipts=$(ls ../../../receipts | wc -l)
 		pair=1
 		while true; do
 			if mkdir $meet/first$pair 2>/dev/null; then until_exists $meet/second$pair; break; fi
@@ -25,8 +26,9 @@ setup_file() {
 		done
 		"$@"
 		outcome=$?
-		if [ "$INFRARSI_SLOT" = 1 ] && [ -e $meet/overtake ]; then until_exists $meet/ended2.$pair; fi
-		touch "$meet/ended$INFRARSI_SLOT.$pair"
+		if [ "$INFRARSI_SLOT" = 1 ] && [ -e $meet/overtake ]; then # until the partner's receipt is there
+			while [ "$(ls ../../../receipts | wc -l)" -le "$receipts" ]; do sleep 0.02; done
+		fi
 		exit $outcome
 	END
 	sed -i -e 's|^  command: \[|&"sh", "meet.sh", |' -e 's|^  timeout: 1m|&\n  device_slots: [[0], [1]]|' \

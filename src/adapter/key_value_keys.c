@@ -217,6 +217,15 @@ static const struct known_key *key_as_written(struct word w)
 	return NULL;
 }
 
+/* Whether find_key() would look for anything else than the word as it is written. */
+static bool can_be_folded(struct word w)
+{
+	for (size_t i = 0; i < w.length; i++)
+		if ((w.text[i] >= 'A' && w.text[i] <= 'Z') || w.text[i] == '-')
+			return true;
+	return *w.text == 't'; /* train/loss */
+}
+
 const struct known_key *key_of(struct word before, struct word w, bool equals)
 {
 	struct word none = {"", 0};
@@ -226,5 +235,5 @@ const struct known_key *key_of(struct word before, struct word w, bool equals)
 			return both;
 	}
 	const struct known_key *key = key_as_written(w);
-	return key ? key : find_key(none, w);
+	return key || !can_be_folded(w) ? key : find_key(none, w);
 }

@@ -72,11 +72,29 @@ static const char *move_plain(const char *p, const char *end, char **to)
 	return p;
 }
 
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
+bool line_has_controls(const char *text, size_t length)
+{
+	size_t i = 0;
+	uint64_t bytes;
+	if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0)
+		return true;
+	for (; i + sizeof(bytes) <= length; i += sizeof(bytes)) {
+		memcpy(&bytes, text + i, sizeof(bytes));
+		if (has_control(bytes))
+			return true;
+	}
+	while (i < length && (unsigned char)text[i] >= 0x20)
+		i++;
+	return i < length;
+}
+
 size_t line_without_controls(char *text, size_t length)
 {
 	const char *p = text, *end = text + length;
 	char *to = text;
-	if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+	if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0)
 		p += 3;
 	while ((p = move_plain(p, end, &to)) < end)
 		p = *p == '\033' ? behind_escape(p, end) : p + 1;

@@ -9,6 +9,8 @@
 /* Takes out, in place: ANSI escape sequences (colours, cursor, titles and links of OSC), NUL and other
  * control bytes but the tab; a UTF-8 BOM at the start. Returns the new length; text[length] is set to NUL. */
 size_t line_without_controls(char *text, size_t length);
+/* False where it would change nothing; true also where there is but a tab. */
+bool line_has_controls(const char *text, size_t length);
 
 /* A record of docker's json-file driver, {"log":"step=1 loss=2\n","stream":"stdout","time":".."}: puts what
  * it logs in its place, in place. False when it is none. */

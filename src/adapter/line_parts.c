@@ -5,7 +5,7 @@
 #include "adapter/line_parts_int.h"
 #include "adapter/reader_dictionary_int.h"
 
-enum part { PART_PERCENT = 1, PART_DICTIONARY = 2, PART_BAR = 4, PART_BAR_VALUES = 8 };
+enum part { PART_PERCENT = 1, PART_DICTIONARY = 2, PART_BAR = 4, PART_BAR_VALUES = 8, PART_RECORD = 16 };
 
 static bool is_news(struct line_parts *parts, enum part part)
 {
@@ -26,6 +26,14 @@ const char *line_dictionary(const struct log_line *line)
 	if (is_news(line->parts, PART_DICTIONARY))
 		line->parts->dictionary = dictionary_begin(line->text);
 	return line->parts->dictionary;
+}
+
+const struct line_record *line_record(
+	const struct log_line *line, void (*read)(const char *dictionary, struct line_record *ret_record))
+{
+	if (is_news(line->parts, PART_RECORD))
+		read(line_dictionary(line), &line->parts->record);
+	return &line->parts->record;
 }
 
 const struct progress_bar *line_bar(const struct log_line *line)

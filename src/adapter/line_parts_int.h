@@ -13,12 +13,20 @@
 #include "adapter/reader_bar_int.h"
 #include "base/base.h"
 
+/* A dictionary as a record of the Trainer of transformers: three readers ask for it. */
+struct line_record {
+	struct field_set set;
+	const char *end; /* behind it; NULL = it is broken */
+	bool foreign;    /* another trainer's */
+};
+
 struct line_parts {
 	unsigned known; /* what has been looked for; zeroed for each line */
 	const char *percent, *dictionary;
 	bool has_bar;
 	struct progress_bar bar;
 	struct field_set bar_values;
+	struct line_record record;
 	struct bar_keys bar_keys; /* of all lines so far */
 };
 
@@ -26,6 +34,9 @@ struct line_parts {
 const char *line_percent(const struct log_line *line);
 /* The first '{' that a quoted key follows, as dictionary_begin() finds it. */
 const char *line_dictionary(const struct log_line *line);
+/* What `read` reads there; all must ask with the same one. Only where there is a dictionary. */
+const struct line_record *line_record(
+	const struct log_line *line, void (*read)(const char *dictionary, struct line_record *ret_record));
 /* What read_progress_bar() reads of its text; NULL = no bar. */
 const struct progress_bar *line_bar(const struct log_line *line);
 /* What bar_values() reads of that bar; only where there is one. */

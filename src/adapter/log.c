@@ -195,7 +195,8 @@ static struct log_line make_line(
 
 static void clean_segment(struct log_scan *scan, struct segment *segment)
 {
-	bool first = scan->number == 1, controls = segment->controls;
+	bool controls = segment->controls;
+	bool first = scan->number == 1 && line_has_controls(segment->bytes, segment->length);
 	bool brace = segment->length > 0 && segment->bytes[0] == '{';
 	if (!first && !controls && !(brace && line_is_dockers(segment->bytes, segment->length)))
 		return;

@@ -98,6 +98,14 @@ static void take_notice(struct reader *reader, const char *text)
 		reader_recognise(reader, READER_CERTAIN);
 }
 
+static void recognise(struct reader *reader, const char *description)
+{
+	if (strcmp(description, "Steps:") == 0)
+		reader_recognise(reader, READER_CERTAIN);
+	else if (reader->evidence < UNCERTAIN_MAX)
+		reader_recognise(reader, 1);
+}
+
 static void line(struct reader *reader, const struct log_line *line)
 {
 	struct state *state = reader->state;
@@ -112,6 +120,10 @@ static void line(struct reader *reader, const struct log_line *line)
 	bool known = strcmp(state->description, description) == 0;
 	if (!known && (strcmp(description, "Epoch:") == 0 || is_other_phase(state, description)))
 		return;
+	/* Another bar than the one that is followed tells nothing but by a loss. */
+	bool may_be_first = !state->description[0] && !state->bar.begun;
+	if (!known && !may_be_first && !strchr(text, '='))
+		return;
 	const struct progress_bar *bar = line_bar(line);
 	if (!bar)
 		return;
@@ -120,13 +132,9 @@ static void line(struct reader *reader, const struct log_line *line)
 		memcpy(state->description, description, sizeof(description));
 		known = true;
 	}
-	if (set->values[FIELD_LOSS].has) {
-		if (strcmp(description, "Steps:") == 0)
-			reader_recognise(reader, READER_CERTAIN);
-		else if (reader->evidence < UNCERTAIN_MAX)
-			reader_recognise(reader, 1);
-	}
-	if (known || (!state->description[0] && !state->bar.begun))
+	if (set->values[FIELD_LOSS].has)
+		recognise(reader, description);
+	if (known || may_be_first)
 		take_bar(reader, line, description, bar, set);
 }
 

@@ -143,8 +143,10 @@ static bool is_of_step(const struct field_set *set)
 static void take_metric(struct reader *reader, const struct log_line *line, const char *p)
 {
 	struct state *state = reader->state;
-	const char *colon = strstr(p, ": ");
-	if (!colon)
+	const char *colon = p;
+	while (*colon && !(colon[0] == ':' && colon[1] == ' '))
+		colon++;
+	if (!*colon)
 		return;
 	struct field field = {p, colon + 2, (size_t)(colon - p)};
 	struct field_set set = {0};
@@ -165,7 +167,7 @@ static void take_metric(struct reader *reader, const struct log_line *line, cons
 static void line(struct reader *reader, const struct log_line *line)
 {
 	struct state *state = reader->state;
-	const char *p = line->text + strspn(line->text, " \t");
+	const char *p = skip_blanks(line->text);
 	if (*p == '[') {
 		p = take_heading(state, p);
 		if (!p)
@@ -175,7 +177,7 @@ static void line(struct reader *reader, const struct log_line *line)
 	}
 	if (begins_with(p, "composer_version:"))
 		reader_recognise(reader, READER_CERTAIN);
-	for (; (p = strstr(p, "Train ")) != NULL; p += 6) {
+	for (; (p = find_first(p, "Train ")) != NULL; p += 6) {
 		if (p > line->text && p[-1] != ' ' && p[-1] != '\t')
 			continue;
 		if (!state->in_record)

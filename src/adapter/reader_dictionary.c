@@ -27,11 +27,18 @@ const char *dictionary_begin(const char *text)
 /* p is at a quote; to the quote that closes, NULL = none. */
 static const char *end_of_string(const char *p)
 {
+	static const bool special[256] = {['\0'] = true, ['\''] = true, ['"'] = true, ['\\'] = true};
 	char quote = *p++;
-	for (; *p && *p != quote; p++)
+	for (;; p++) {
+		while (!special[(unsigned char)*p])
+			p++;
+		if (*p == quote)
+			return p;
+		if (!*p)
+			return NULL;
 		if (*p == '\\' && p[1])
 			p++;
-	return *p ? p : NULL;
+	}
 }
 
 static char closing_of(char opening)
@@ -51,9 +58,20 @@ static char closing_of(char opening)
 /* p is at an opening bracket; behind the one that closes it, NULL = none. */
 static const char *end_of_nested(const char *p)
 {
+	static const bool special[256] = {['\0'] = true,
+		['\''] = true,
+		['"'] = true,
+		['{'] = true,
+		['['] = true,
+		['('] = true,
+		['}'] = true,
+		[']'] = true,
+		[')'] = true};
 	char closing[NESTING_MAX];
 	int depth = 0;
 	for (; *p; p++) {
+		if (!special[(unsigned char)*p])
+			continue;
 		if (*p == '\'' || *p == '"') {
 			p = end_of_string(p);
 			if (!p)
@@ -62,7 +80,7 @@ static const char *end_of_nested(const char *p)
 			if (depth == NESTING_MAX)
 				return NULL;
 			closing[depth++] = closing_of(*p);
-		} else if (strchr("}])", *p)) {
+		} else {
 			if (*p != closing[--depth])
 				return NULL;
 			if (depth == 0)
@@ -75,7 +93,14 @@ static const char *end_of_nested(const char *p)
 /* 2.1e-05, True, None, null, tensor(0.5, device='cuda:0'), np.float64(0.5). */
 static const char *end_of_word(const char *p)
 {
-	while (is_word(*p) || *p == '.' || *p == '-' || *p == '+')
+	static const bool of_word[256] = {['a' ... 'z'] = true,
+		['A' ... 'Z'] = true,
+		['0' ... '9'] = true,
+		['_'] = true,
+		['.'] = true,
+		['-'] = true,
+		['+'] = true};
+	while (of_word[(unsigned char)*p])
 		p++;
 	return *p == '(' ? end_of_nested(p) : p;
 }

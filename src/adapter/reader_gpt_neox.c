@@ -14,7 +14,7 @@ static void neox_line(struct reader *reader, const struct log_line *line)
 	struct gpt_neox *n = reader->state;
 	struct iteration_line iteration;
 	long torn;
-	if (iteration_memory_line(reader, line->text))
+	if (reader->noticed && iteration_memory_line(reader, line->text))
 		return;
 	const char *rate = strstr(line->text, "samples/sec:");
 	const char *head = strstr(line->text, "iteration");
@@ -38,6 +38,7 @@ static void neox_finish(struct reader *reader)
 }
 
 static const char *const anchors[] = {"samples/sec:", "memory (mb)", NULL};
+static const char *const notices[] = {"memory (mb)", NULL};
 
 const struct reader_ops reader_gpt_neox = {
-	"gpt-neox", anchors, NULL, sizeof(struct gpt_neox), neox_line, neox_finish, READER_DIALECT};
+	"gpt-neox", anchors, notices, sizeof(struct gpt_neox), neox_line, neox_finish, READER_DIALECT};

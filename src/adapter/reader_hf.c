@@ -52,6 +52,8 @@ static void confirm(struct reader *reader)
 static bool is_dialect_key(const struct hf_dialect *dialect, const struct dictionary_item *item)
 {
 	for (const char *const *key = dialect->keys; key && *key; key++) {
+		if (**key != *item->key)
+			continue;
 		size_t length = strlen(*key);
 		bool prefix = (*key)[length - 1] == '/';
 		if (prefix ? item->key_length > length : item->key_length == length)
@@ -112,26 +114,28 @@ static bool is_record(const struct field_set *set)
 	       (set->values[FIELD_LR].has || set->values[FIELD_EPOCH].has || set->values[FIELD_STEP].has);
 }
 
-struct hf_dictionary {
-	struct field_set set;
-	bool foreign, own_key;
-};
-
-/* Behind the dictionary at p; NULL = it is broken. dialect: NULL where its keys say nothing new. */
-static const char *read_dictionary(
-	const struct hf_dialect *dialect, const char *p, struct hf_dictionary *ret_dictionary)
+static void read_record(const char *p, struct line_record *ret_record)
 {
 	struct dictionary_item item;
 	enum dictionary_result result;
-	memset(ret_dictionary, 0, sizeof(*ret_dictionary));
+	memset(ret_record, 0, sizeof(*ret_record));
 	while ((result = dictionary_next(&p, &item)) == DICTIONARY_ITEM) {
 		struct field field = {item.key, item.value, item.key_length};
-		field_read(&field, record_rules, ARRAY_LEN(record_rules), &ret_dictionary->set);
+		field_read(&field, record_rules, ARRAY_LEN(record_rules), &ret_record->set);
 		/* fairseq prints "loss" and "epoch" too. */
-		ret_dictionary->foreign |= item_is(&item, "num_updates");
-		ret_dictionary->own_key |= dialect && is_dialect_key(dialect, &item);
+		ret_record->foreign |= item_is(&item, "num_updates");
 	}
-	return result == DICTIONARY_END && !ret_dictionary->set.torn ? p : NULL;
+	ret_record->end = result == DICTIONARY_END && !ret_record->set.torn ? p : NULL;
+}
+
+/* Whether the dictionary at p has a key that only the dialect prints. */
+static bool has_dialect_key(const struct hf_dialect *dialect, const char *p)
+{
+	struct dictionary_item item;
+	while (dialect->keys && dictionary_next(&p, &item) == DICTIONARY_ITEM)
+		if (is_dialect_key(dialect, &item))
+			return true;
+	return false;
 }
 
 static bool begins_with_loss(const char *p)
@@ -150,14 +154,9 @@ static bool is_logger_prefix(const struct log_line *line, const char *text, cons
 	return !(read_training_bar(line, text, &bar) && text + strcspn(text, "{") >= end);
 }
 
-static void take_dictionary(struct reader *reader, const struct log_line *line,
-	const struct hf_dictionary *dictionary, bool logged)
+static void take_record(
+	struct reader *reader, const struct log_line *line, const struct field_set *set, bool logged)
 {
-	if (dictionary->foreign)
-		return;
-	if (dictionary->own_key)
-		confirm(reader);
-	const struct field_set *set = &dictionary->set;
 	if (is_record(set)) {
 		bool both = set->values[FIELD_EPOCH].has && set->values[FIELD_LR].has;
 		recognise(reader, both ? READER_CERTAIN : 1);
@@ -194,15 +193,23 @@ static void take_dictionaries(
 	for (; p; p = dictionary_begin(begin)) {
 		if (p > begin && read_bar_before(line, begin, p, &bar))
 			hf_take_bar(reader, line, &bar);
-		struct hf_dictionary dictionary;
-		const char *end = read_dictionary(state->confirmed ? NULL : dialect, p, &dictionary);
-		if (!end) {
+		struct line_record further;
+		const struct line_record *record = &further;
+		if (p == line_dictionary(line))
+			record = line_record(line, read_record);
+		else
+			read_record(p, &further);
+		if (!record->end) {
 			if (begins_with_loss(p))
 				hf_drop_record(reader, line);
 			return;
 		}
-		take_dictionary(reader, line, &dictionary, is_logger_prefix(line, begin, p));
-		begin = end;
+		if (!record->foreign) {
+			if (!state->confirmed && has_dialect_key(dialect, p))
+				confirm(reader);
+			take_record(reader, line, &record->set, is_logger_prefix(line, begin, p));
+		}
+		begin = record->end;
 	}
 	if (read_training_bar(line, begin, &bar))
 		hf_take_bar(reader, line, &bar);

@@ -189,7 +189,7 @@ bool iteration_memory_line(struct reader *reader, const char *text)
 		const char *key, *kind;
 	} kinds[] = {{"max reserved", "reserved"}, {"max cached", "cached(reserved)"}};
 	enum { MIB = 1024 * 1024 };
-	if (!strstr(text, "iterations") || !strstr(text, "memory (MB)"))
+	if (!strstr(text, "memory (MB)") || !strstr(text, "iterations"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct opt_number mib = number_of(text, kinds[i].key);

@@ -63,7 +63,8 @@ static bool read_step(struct reader *reader, const struct log_line *line)
 		loss = number_of(p, "loss");
 	struct opt_number time_s = number_before(p, " ms", -3), rate = number_before(p, " tok/s", 0);
 	/* "step 0: train loss 10.9, val loss 10.9" is nanoGPT's evaluation, "loss: 2.1" any loop's. */
-	if (!loss.has || !(rate.has || time_s.has) || strstr(p, "val loss") || strstr(p, "loss:"))
+	if (!loss.has || !(rate.has || time_s.has) ||
+		(reader->noticed && (strstr(p, "val loss") || strstr(p, "loss:"))))
 		return false;
 	if (line->torn) {
 		reader_damaged(reader, step);
@@ -137,7 +138,7 @@ static const char *const anchors[] = {"loss ", "| sequence length t", "| total b
 	"peak memory consumption:", " iters avg: ", "total average iteration time:", " mib for ",
 	"[cuda error] at file ", NULL};
 
-static const char *const notices[] = {"[cuda error] at file ", NULL};
+static const char *const notices[] = {"val loss", "loss:", "[cuda error] at file ", NULL};
 
 const struct reader_ops reader_llmc = {
 	"llm.c", anchors, notices, sizeof(struct llmc), llmc_line, NULL, READER_TRAINER};

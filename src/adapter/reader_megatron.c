@@ -86,14 +86,20 @@ static bool read_end(struct reader *reader, const char *text)
 	return true;
 }
 
+/* The DeepSpeed fork's; GPT-NeoX's. */
+static bool is_relatives(const char *text)
+{
+	return strstr(text, "consumed tokens:") || strstr(text, "consumed_tokens=") ||
+	       strstr(text, "samples/sec:");
+}
+
 static void megatron_line(struct reader *reader, const struct log_line *line)
 {
 	struct megatron *m = reader->state;
 	struct iteration_line iteration;
 	long torn;
-	if (strstr(line->text, "consumed tokens:") || strstr(line->text, "consumed_tokens=") ||
-		strstr(line->text, "samples/sec:"))
-		return; /* the DeepSpeed fork; GPT-NeoX */
+	if (reader->noticed && is_relatives(line->text))
+		return;
 	if (iteration_line_read(line->text, &iteration, &torn)) {
 		add_tokens(iteration_step(reader, &m->lines, &iteration, line), &iteration, m);
 		reader_recognise(reader, READER_CERTAIN);
@@ -172,6 +178,7 @@ static const char *const anchors[] = {"elapsed time per iteration", "memory (mb)
 	"> finished creating gpt datasets", "theoretical memory footprints", "time across ranks (ms)",
 	"/megatron/", "> building train,", "after training is done", "successfully loaded checkpoint",
 	"exiting program after", NULL};
+static const char *const notices[] = {"consumed tokens:", "consumed_tokens=", "samples/sec:", NULL};
 
-const struct reader_ops reader_megatron = {
-	"megatron", anchors, NULL, sizeof(struct megatron), megatron_line, megatron_finish, READER_TRAINER};
+const struct reader_ops reader_megatron = {"megatron", anchors, notices, sizeof(struct megatron),
+	megatron_line, megatron_finish, READER_TRAINER};

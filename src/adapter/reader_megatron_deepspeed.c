@@ -29,7 +29,7 @@ static void mds_line(struct reader *reader, const struct log_line *line)
 	struct megatron_deepspeed *m = reader->state;
 	struct iteration_line iteration;
 	long torn;
-	if (iteration_memory_line(reader, line->text) ||
+	if (!reader->noticed || iteration_memory_line(reader, line->text) ||
 		(!strstr(line->text, "consumed tokens:") && !strstr(line->text, "consumed_tokens=")))
 		return;
 	if (iteration_line_read(line->text, &iteration, &torn)) {
@@ -60,6 +60,7 @@ static void mds_finish(struct reader *reader)
 
 static const char *const anchors[] = {
 	"elapsed time per iteration", "elapsed_time_per_iteration", "memory (mb)", NULL};
+static const char *const notices[] = {"memory (mb)", "consumed tokens:", "consumed_tokens=", NULL};
 
-const struct reader_ops reader_megatron_deepspeed = {"megatron-deepspeed", anchors, NULL,
+const struct reader_ops reader_megatron_deepspeed = {"megatron-deepspeed", anchors, notices,
 	sizeof(struct megatron_deepspeed), mds_line, mds_finish, READER_DIALECT};

@@ -8,8 +8,6 @@
  */
 #include "base/base.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "adapter/ascii_int.h"
@@ -39,14 +37,16 @@ struct state {
 static bool step_before(const char *text, const char *loss, long *ret_step)
 {
 	const char *step = loss;
-	while (step > text && isdigit((unsigned char)step[-1]))
+	while (step > text && is_digit(step[-1]))
 		step--;
 	if (step == loss || step == text || step[-1] != '|' || loss - step > 12)
 		return false;
 	const char *epoch = step - 1;
-	if (epoch == text || !isdigit((unsigned char)epoch[-1]))
+	if (epoch == text || !is_digit(epoch[-1]))
 		return false;
-	*ret_step = strtol(step, NULL, 10);
+	*ret_step = 0;
+	for (; is_digit(*step); step++)
+		*ret_step = *ret_step * 10 + (*step - '0');
 	return true;
 }
 

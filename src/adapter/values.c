@@ -62,7 +62,7 @@ static void take_many_digits(const char *text, const char *end, struct decimal *
 	}
 }
 
-static const char *take_exponent(const char *p, struct decimal *d)
+static const char *take_exponent(const char *p, int *exponent)
 {
 	if (*p != 'e' && *p != 'E')
 		return p;
@@ -73,7 +73,7 @@ static const char *take_exponent(const char *p, struct decimal *d)
 	const char *end = digits;
 	for (; is_digit(*end); end++)
 		value = MIN_OF(value * 10 + (*end - '0'), 9999);
-	d->exponent += p[1] == '-' ? -value : value;
+	*exponent += p[1] == '-' ? -value : value;
 	return end;
 }
 
@@ -96,24 +96,30 @@ static bool take_decimal(const char *text, struct decimal *d)
 		return false;
 	if (d->n_digits > MAX_DIGITS)
 		take_many_digits(start, p, d);
-	p = take_exponent(p, d);
+	p = take_exponent(p, &d->exponent);
 	d->length = (size_t)(p - text);
 	return true;
 }
 
 /* Correctly rounded. Up to 15 digits and 10^22 both factors are exact, so that one rounding is left (Clinger
- * 1990); what has no more than 19 digits, as Python prints them, is reckoned; everything else goes through
- * the C library. */
+ * 1990); what has no more than 19 digits, as Python prints them, is reckoned. False where that is not enough.
+ */
+static bool reckon(uint64_t digits, ptrdiff_t n_digits, int exponent, double *ret_value)
+{
+	enum { EXACT_DIGITS = 15, EXACT_POWER = ARRAY_LEN(powers_of_ten) - 1 };
+	double value = (double)digits;
+	if (n_digits > EXACT_DIGITS || exponent < -EXACT_POWER || exponent > EXACT_POWER)
+		return n_digits <= MAX_DIGITS && decimal_to_double(digits, exponent, ret_value);
+	*ret_value = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
+	return true;
+}
+
+/* Everything that cannot be reckoned goes through the C library. */
 static double decimal_value(const struct decimal *d, const char *text, int power_of_ten)
 {
 	int exponent = d->exponent + power_of_ten;
-	if (d->n_digits <= 15 && exponent >= -22 && exponent <= 22) {
-		double v = (double)d->digits;
-		v = exponent < 0 ? v / powers_of_ten[-exponent] : v * powers_of_ten[exponent];
-		return d->negative ? -v : v;
-	}
 	double value;
-	if (d->n_digits <= MAX_DIGITS && decimal_to_double(d->digits, exponent, &value))
+	if (reckon(d->digits, d->n_digits, exponent, &value))
 		return d->negative ? -value : value;
 	char copy[NUMBER_TEXT_MAX];
 	size_t used = 0;
@@ -179,29 +185,26 @@ static size_t take_wrapper(const char *text)
 	return 0;
 }
 
-/* Numbers as most are: few digits, perhaps with a point. 0 = it may be another one. */
+/* Numbers as most are: few digits, perhaps a point and an exponent. 0 = it may be another one. */
 static size_t take_plain(const char *text, int power_of_ten, double *ret_value)
 {
-	enum { MAX_EXACT = 15, MAX_POWER = ARRAY_LEN(powers_of_ten) - 1 }; /* as in decimal_value() */
 	bool negative = *text == '-';
 	uint64_t digits = 0;
+	int exponent = power_of_ten;
 	const char *start = text + negative, *p = take_digits(start, &digits);
-	ptrdiff_t n_fraction = 0;
 	if (p == start)
 		return 0;
 	if (*p == '.') {
 		const char *fraction = p + 1;
 		p = take_digits(fraction, &digits);
-		n_fraction = p - fraction;
+		exponent -= (int)(p - fraction);
 	}
-	ptrdiff_t exponent = power_of_ten - n_fraction;
-	if (p - start > MAX_EXACT || exponent < -MAX_POWER || exponent > MAX_POWER)
+	ptrdiff_t n_digits = p - start; /* and the point, if there is one */
+	p = take_exponent(p, &exponent);
+	/* Thousands; "1.#INF". */
+	double value;
+	if ((*p == ',' && is_digit(p[1])) || *p == '#' || !reckon(digits, n_digits, exponent, &value))
 		return 0;
-	/* Thousands, an exponent, "1.#INF". */
-	if ((*p == ',' && is_digit(p[1])) || *p == '#' || (*p | 0x20) == 'e')
-		return 0;
-	double value = (double)digits;
-	value = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
 	*ret_value = negative ? -value : value;
 	return (size_t)(p - text);
 }

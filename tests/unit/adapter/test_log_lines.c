@@ -43,8 +43,11 @@ static void controls(void **state)
 		char *text = xmalloc(length + 1);
 		memcpy(text, rows[i].from, length);
 		text[length] = '\0';
+		bool controls = line_has_controls(text, length);
 		assert_int_equal(line_without_controls(text, length), strlen(rows[i].to));
 		assert_string_equal(text, rows[i].to);
+		/* A tab is kept, but looked at. */
+		assert_int_equal(controls, strlen(rows[i].to) != length || memchr(text, '\t', length));
 		free(text);
 	}
 }

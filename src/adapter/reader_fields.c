@@ -29,11 +29,17 @@ static const char *find_separator(const char *text, const struct field_syntax *s
 	return text;
 }
 
-/* The assigning character of the next pair; a piece without it is no pair, and the key begins behind that.
- * NULL = no more pairs. */
+/* The assigning character of the next pair; a piece without it is no pair, and the key begins behind the last
+ * separator before it. NULL = no more pairs. */
 static const char *find_assign(const char **key, const struct field_syntax *syntax)
 {
 	const char *p = *key;
+	if (!syntax->separator[1]) {
+		const char *assign = strchr(p, syntax->assign);
+		const char *last = assign ? memrchr(p, *syntax->separator, (size_t)(assign - p)) : NULL;
+		*key = last ? skip_blanks(last + 1) : p;
+		return assign;
+	}
 	while (*p != syntax->assign) {
 		if (!*p)
 			return NULL;

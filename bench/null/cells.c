@@ -110,10 +110,8 @@ void null_print_table(const struct null_options *o, const struct null_campaign *
 		}
 	}
 	printf("\n[low,high]: 95%% (Wilson). found: a trial had the setting that gains; finalist: promoted, "
-	       "of the "
-	       "campaigns\nin which a finalist had it; claim, duel: mean gain of what was promoted as the "
-	       "search "
-	       "and as the duel saw it;\ncost: of promotion, in reference runs.\n");
+	       "of the campaigns\nin which a finalist had it; claim, duel: mean gain of what was promoted as "
+	       "the search and as the duel saw it;\ncost: of promotion, in reference runs.\n");
 }
 
 static json_t *share_json(const struct share *s)

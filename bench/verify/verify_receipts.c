@@ -92,8 +92,7 @@ static void fill_rest(struct receipt *r)
 		"\"name\":\"of a bench\"}],\"probe\":{\"bandwidth\":2.1e12,\"peak_flops\":9.9e14}}";
 	r->candidate_json = arena_printf(&r->arena,
 		"{\"patches\":[%s],\"settings\":{\"grad_accum\":\"2\",\"micro_batch\":\"4\",\"recompute\":"
-		"\"off\","
-		"\"threads\":\"8\",\"zero\":\"1\"}}",
+		"\"off\",\"threads\":\"8\",\"zero\":\"1\"}}",
 		r->seq % 2 ? "\"5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8\"" : "");
 	r->start_seen = r->nonce_echoed = r->end_seen = true;
 	r->stack = "ddp";

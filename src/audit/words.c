@@ -8,19 +8,16 @@
 #include "audit/words.h"
 
 static const char *const vocabulary[WORDS_COUNT] = {
-	[WORDS_UPDATE] =
-		" optimizer optim adam adamw sgd lion muon lamb adagrad step clip clipping decay zero ema "
-		"backward bwd "
-		"allreduce reduce reducescatter scatter grad grads gradient gradients scheduler momentum swa "
-		"aux "
-		"averages polyak auxiliary balance regularize regularizer dropout scaler unscale "
-		"synchronize_gradients ",
+	[WORDS_UPDATE] = " optimizer optim adam adamw sgd lion muon lamb adagrad step clip clipping decay "
+			 "zero ema backward bwd allreduce reduce reducescatter scatter grad grads gradient "
+			 "gradients scheduler momentum swa aux averages polyak auxiliary balance regularize "
+			 "regularizer dropout scaler unscale "
+			 "synchronize_gradients ",
 	[WORDS_WORK] = " forward fwd backward bwd loss attention attn layer layers mlp moe expert experts "
 		       "logits softmax "
 		       "model crossentropy entropy embed embedding train matmul gemm head router ",
 	[WORDS_DATA] = " data dataset dataloader loader corpus batch batches row rows sample samples tokens "
-		       "shard ids "
-		       "prefetch ",
+		       "shard ids prefetch ",
 	[WORDS_LOADER] = " data dataset dataloader loader load corpus batches sampler shard prefetch ",
 	[WORDS_RANDOM] = " rng rand random srand seed seeded drand erand lrand mrand shuffle permute "
 			 "permutation xorshift "
@@ -29,10 +26,8 @@ static const char *const vocabulary[WORDS_COUNT] = {
 	[WORDS_RESULT] = " loss losses norm gnorm gradnorm ppl perplexity accuracy tokens digest balance nll "
 			 "peak mem ",
 	[WORDS_TIME] = " clock wtime timer timers elapsed stopwatch tic toc now gettime gettimeofday rdtsc "
-		       "rdtscp time "
-		       "times seconds secs millis micros nanos msec usec nsec ms us ns dt duration timestamp "
-		       "tstart tend "
-		       "started finished tv ts timing ",
+		       "rdtscp time times seconds secs millis micros nanos msec usec nsec ms us ns dt "
+		       "duration timestamp tstart tend started finished tv ts timing ",
 	[WORDS_STEP] = " step steps iter iters iteration iterations update updates itr epoch epochs warmup ",
 	[WORDS_SIZE] =
 		" batch seq sequence layers layer heads experts expert topk vocab hidden accum accumulation "
@@ -43,8 +38,7 @@ static const char *const vocabulary[WORDS_COUNT] = {
 		"coefficient coeff lambda regularization ema limit correction warmup floor peak maxnorm "
 		"penalty temperature ",
 	[WORDS_LOG] = " printf fprintf puts fputs putchar fflush perror log logging print snprintf vprintf "
-		      "vfprintf "
-		      "debug trace warn warning verbose dump show profiling fputc write_log ",
+		      "vfprintf debug trace warn warning verbose dump show profiling fputc write_log ",
 	[WORDS_STALE] = " prev previous last cached cache stale old saved ref reference recorded golden "
 			"replay replayed "
 			"smooth smoothed smoothing average avg ",

@@ -153,8 +153,7 @@ static enum err_code load_state(struct campaign *c, enum campaign_mode mode, str
 	if (code == ERR_INPUT)
 		code = err_set(&e, ERR_INPUT,
 			"%s\nnext: undo what changed in infrarsi.yaml since the campaign began, or leave the "
-			"campaign "
-			"behind with  infrarsi doctor --new",
+			"campaign behind with  infrarsi doctor --new",
 			e.message);
 	if (code != ERR_INPUT || mode == CAMPAIGN_READ) {
 		if (reterr)
@@ -244,8 +243,7 @@ static enum err_code keys_are_gone(const struct campaign *c, struct err *reterr)
 	return err_set(reterr, ERR_STATE,
 		"the signing keys of campaign %s are not in $XDG_STATE_HOME/infrarsi/keys (by default "
 		"~/.local/state/infrarsi/keys), so its receipts can be neither checked nor continued; next: "
-		"bring "
-		"the keys back, or begin anew with  infrarsi doctor --new",
+		"bring the keys back, or begin anew with  infrarsi doctor --new",
 		c->state.campaign_id);
 }
 
@@ -387,8 +385,7 @@ static enum err_code check_hooks(const struct campaign *c, struct err *reterr)
 		return OK;
 	return err_set(reterr, ERR_CONTRACT,
 		"the hooks in %s are not those that this campaign began with; next: bring them back (install "
-		"the "
-		"same version again), or begin anew with  infrarsi doctor --new",
+		"the same version again), or begin anew with  infrarsi doctor --new",
 		c->options.hook_dir);
 }
 

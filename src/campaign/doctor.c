@@ -40,8 +40,7 @@ static const char *log_hint(struct campaign *c, const struct execution *run)
 	if (run->failure == FAILURE_NONE && run->updates_seen == 0)
 		return arena_printf(&c->arena,
 			"no line of its output was read as a step of the format %s; see what is understood "
-			"with  "
-			"infrarsi logs %s/%s",
+			"with  infrarsi logs %s/%s",
 			format, c->dir, run->log_path);
 	if (run->failure == FAILURE_NONE && run->updates_seen < c->task.contract.updates)
 		return "let the job print every update (log interval 1) and run {updates} of them";
@@ -128,8 +127,7 @@ static enum err_code begin_if_needed(struct campaign *c, const struct doctor_opt
 	if (is_stale(c) && s->n_trials && !options->start_over)
 		return err_set(reterr, ERR_CONTRACT,
 			"the contract changed since this campaign began; its %d trials would not compare; "
-			"next: "
-			"infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
+			"next: infrarsi doctor --new  (the old campaign is kept in .infrarsi/old)",
 			s->n_counted);
 	if (!begins_anew(c, options))
 		return OK;

@@ -260,8 +260,7 @@ static enum err_code check_worth(const struct campaign *c, const struct run_opti
 	if (options->stop_when_not_worth && c->task.contract.horizon_updates <= 0)
 		return err_set(reterr, ERR_INPUT,
 			"--stop-when-not-worth: %s does not say contract.horizon, the updates that the "
-			"faster job "
-			"will run, so nobody can tell what a trial is worth",
+			"faster job will run, so nobody can tell what a trial is worth",
 			c->task.path);
 	*ret_stops_not_worth = options->stop_when_not_worth || c->task.search_stop == STOP_NOT_WORTH;
 	return OK;

@@ -65,8 +65,7 @@ static enum err_code check_given(const struct campaign *c, const struct device_s
 				return err_set_at(reterr, ERR_INPUT, c->task.path, slot->place.line,
 					slot->place.column,
 					"launch.device_slots: device %s is not among those that this call "
-					"was "
-					"given (%s=%s)",
+					"was given (%s=%s)",
 					slot->devices.items[d], launch->slot_env.items[v], given);
 	}
 	return OK;
@@ -99,8 +98,7 @@ enum err_code slots_check_reference(const struct campaign *c, struct err *reterr
 		if (strcmp(then, now) != 0)
 			code = err_set(reterr, ERR_STATE,
 				"the reference was measured on %s, and trials would run on %s: they cannot "
-				"be "
-				"compared; next: infrarsi doctor --new",
+				"be compared; next: infrarsi doctor --new",
 				*then ? then : "no slot of its own", *now ? now : "no slot of their own");
 	}
 	arena_release(&arena);

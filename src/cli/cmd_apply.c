@@ -21,8 +21,8 @@ static void print_result(const struct apply_result *r, bool undone)
 	else if (r->branch)
 		strbuf_addf(&text,
 			"Checked: no file changed since the search. Wrote 1 launch file and %d patch%s on "
-			"branch '%s' "
-			"(%d commits, one per change).\nUndo: %s    Use: git switch %s && ./run-fast.sh\n",
+			"branch '%s' (%d commits, one per change).\nUndo: %s    Use: git switch %s && "
+			"./run-fast.sh\n",
 			r->n_patches, r->n_patches == 1 ? "" : "es", r->branch, r->n_commits, r->undo,
 			r->branch);
 	else

@@ -81,8 +81,7 @@ static enum err_code audit_text(const char *name, const struct strbuf *diff, con
 	if (code != OK && diff_is_applied(plain.buf, plain.len, read_below, context))
 		return err_set(reterr, ERR_INPUT,
 			"%s: the tree %s already has this change; --root must be the tree before it, such as "
-			" git "
-			"worktree add ../before HEAD",
+			" git worktree add ../before HEAD",
 			name, root);
 	TRY(code);
 	add_notes(&report, &notes);

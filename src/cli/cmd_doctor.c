@@ -46,8 +46,7 @@ static void add_noise(const struct noise *n, struct strbuf *text)
 {
 	strbuf_addf(text,
 		"Noise      sigma_pair %.2f%%  (between runs %.2f, halves %.2f, white %.2f; pooled as in the "
-		"paper %.2f): "
-		"effects above %.1f%% can be told apart\n",
+		"paper %.2f): effects above %.1f%% can be told apart\n",
 		100 * n->sigma_pair, 100 * n->between_runs, 100 * n->half_floor, 100 * n->white_floor,
 		100 * n->pooled_paper, 100 * noise_detectable(n));
 	if (n->drifts)

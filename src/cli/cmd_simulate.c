@@ -371,8 +371,7 @@ const struct command command_simulate = {
 	.summary = "run a whole campaign on a simulated job, to see what a strategy does",
 	.usage = "LANDSCAPE.json",
 	.detail = "Nothing is launched and nothing waits: a simulator answers in the place of every run. "
-		  "Doctor, "
-		  "search, promotion,\nreceipts and report are those of a real campaign. Files: "
+		  "Doctor, search, promotion,\nreceipts and report are those of a real campaign. Files: "
 		  "docs/simulate.md. "
 		  "Exit code 3: nothing was promoted.",
 	.options = options,

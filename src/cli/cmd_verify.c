@@ -254,8 +254,7 @@ const struct command command_verify = {
 	.summary = "judge stored receipts again, offline",
 	.usage = "[RECEIPT|FOLDER...]",
 	.detail = "Without names: all receipts of this campaign, none of which may be missing. Exit code 0: "
-		  "all "
-		  "valid; 1: some are not; 5: some are refused (edited, unsigned, replayed, ...).",
+		  "all valid; 1: some are not; 5: some are refused (edited, unsigned, replayed, ...).",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.values_size = sizeof(struct verify_values),

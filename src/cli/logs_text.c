@@ -317,8 +317,7 @@ static const char *next_step(const struct log_summary *s)
 		return "read the log from the line above; what follows it is mostly its echo";
 	if (s->n_steps == 0 && strcmp(s->framework, "unknown") == 0)
 		return "no format of  infrarsi logs --formats  fits: print lines such as  step=1 loss=2.5 "
-		       "dt=0.4 "
-		       "tokens=8192";
+		       "dt=0.4 tokens=8192";
 	if (s->n_steps == 0)
 		return "the log has no step lines yet";
 	return "infrarsi logs --json  for all steps";

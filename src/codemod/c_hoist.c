@@ -196,7 +196,6 @@ const struct codemod codemod_c_hoist = {
 	{"hoist", "functions of unchanging values worked out once before the loop", "tile_size",
 		"forward,backward,optimizer",
 		"sqrt, exp, log, pow, tanh, sin, cos (and float versions) of local variables that the loop "
-		"does "
-		"not change",
+		"does not change",
 		LANGUAGE_C},
 	run};

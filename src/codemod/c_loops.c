@@ -271,7 +271,6 @@ static void run_order(struct rewrite *r)
 const struct codemod codemod_c_loop_order = {
 	{"loop-order", "matrix products that read along rows", "tile_size", "forward,backward",
 		"a sum over k of A[...k] * B[k * N + j] stored to C[...j], both loops counting up from 0, C "
-		"of the "
-		"sum's own type; each sum keeps its order",
+		"of the sum's own type; each sum keeps its order",
 		LANGUAGE_C},
 	run_order};

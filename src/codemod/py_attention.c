@@ -201,7 +201,6 @@ static void run(struct rewrite *r)
 const struct codemod codemod_py_attention = {
 	{"sdpa", "attention by scaled_dot_product_attention", "attention_backend", "forward,backward",
 		"scores, causal mask, softmax, optional dropout and product in consecutive lines, with the "
-		"usual "
-		"scale",
+		"usual scale",
 		LANGUAGE_PYTHON},
 	run};

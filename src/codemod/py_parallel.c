@@ -30,8 +30,7 @@ const struct codemod codemod_py_bucket_view = {
 	{"bucket-view", "gradients live in the buckets that are reduced: one copy less",
 		"gradient_as_bucket_view", "backward,collective",
 		"DistributedDataParallel without gradient_as_bucket_view; not where gradients are detached "
-		"in "
-		"place",
+		"in place",
 		LANGUAGE_PYTHON},
 	run_bucket_view};
 
@@ -86,7 +85,6 @@ const struct codemod codemod_py_loader = {
 	{"loader-workers", "batches are loaded beside the training, into pinned memory for a GPU",
 		"dataloader_workers", "data",
 		"DataLoader without workers, in a file that draws no random numbers; pin_memory where the "
-		"file "
-		"uses cuda",
+		"file uses cuda",
 		LANGUAGE_PYTHON},
 	run_loader};

@@ -105,8 +105,7 @@ static void report_new(
 	add_fact(r, &capacity, "Knobs",
 		arena_printf(&r->arena,
 			"%d proposed (%d build, %d environment, %d flag%s); %d need%s your answer, marked "
-			"ASK in "
-			"the file",
+			"ASK in the file",
 			p->n_build_knobs + p->n_env_knobs + n_flags, p->n_build_knobs, p->n_env_knobs,
 			n_flags, plural(n_flags), p->asks, p->asks == 1 ? "s" : ""),
 		"");

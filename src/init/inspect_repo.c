@@ -31,8 +31,7 @@ static enum err_code require_git(const char *dir, struct err *reterr)
 	if (code != OK || strncmp(output.buf, "true", 4) != 0)
 		return err_set(reterr, ERR_STATE,
 			"%s is not inside a git repository that can be used, and the reference is a snapshot "
-			"of one. "
-			"Next: cd %s && git init && git add -A && git commit -m start%s%s",
+			"of one. Next: cd %s && git init && git add -A && git commit -m start%s%s",
 			dir, dir, code != OK ? "\n" : "", code != OK ? git.message : "");
 	if (git_run(dir, &output, &git, "rev-parse", "--verify", "--quiet", "HEAD", NULL) != OK)
 		return err_set(reterr, ERR_STATE,

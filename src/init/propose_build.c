@@ -185,8 +185,7 @@ static void propose_flags(const struct make_facts *make, struct proposal *p)
 		if (v && v->is_conditional && strstr(v->value, "-O"))
 			proposal_add_note(p,
 				"%s depends on conditions (%s): give the optimisation level a variable of "
-				"its "
-				"own to make it a knob",
+				"its own to make it a knob",
 				v->name, place_text(p->arena, v->at));
 		else if (v && !v->is_locked && !v->is_conditional)
 			propose_inside_flags(p, v);

@@ -156,8 +156,7 @@ static void freeze_data_folders(const struct repo *repo, struct proposal *p)
 		if (size.bytes > DATA_BYTES_MAX || size.entries >= DATA_ENTRIES_MAX)
 			proposal_add_note(p,
 				"%s/ is large (%.1f GiB or more): add \"%s/**\" to frozen_files when hashing "
-				"it "
-				"once a trial is acceptable",
+				"it once a trial is acceptable",
 				names[i], size.bytes / DATA_BYTES_MAX, names[i]);
 		else if (size.entries)
 			add_pattern(p, &p->frozen, arena_printf(p->arena, "%s/**", names[i]), "the data");

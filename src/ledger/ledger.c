@@ -142,8 +142,7 @@ static enum err_code check_schema(struct ledger *l, enum ledger_mode mode, struc
 	if (version != LEDGER_SCHEMA)
 		return err_set_at(reterr, ERR_INPUT, l->path, 0, 0,
 			"ledger schema %lld; this version reads schema %d; next: move it away, and begin "
-			"anew "
-			"with  infrarsi doctor",
+			"anew with  infrarsi doctor",
 			(long long)version, LEDGER_SCHEMA);
 	return OK;
 }

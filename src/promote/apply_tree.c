@@ -185,8 +185,7 @@ static enum err_code check_untouched(const struct state *s, const json_t *files,
 		if (!path_is_contained(name) || !path_is_contained(json_text_of(file, "kept")))
 			return err_set(reterr, ERR_INPUT,
 				"applied.json: files[%zu]: expected a path inside the task's folder and "
-				"where its "
-				"content is kept inside .infrarsi",
+				"where its content is kept inside .infrarsi",
 				i);
 		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", s->task->root, name);
 		const char *digest = digest_of(path, found);

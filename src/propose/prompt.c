@@ -10,18 +10,15 @@
 
 static const char instructions[] =
 	"You help to make a training job faster without changing what it trains. A harness measures every "
-	"idea: "
-	"it launches the job with your settings or patch, checks that batch, data, model, optimizer steps "
-	"and "
-	"loss stay the same, and times it against the untouched job. You never decide what is faster; you "
-	"say "
-	"what is worth one of few expensive trials.\n"
+	"idea: it launches the job with your settings or patch, checks that batch, data, model, optimizer "
+	"steps and loss stay the same, and times it against the untouched job. You never decide what is "
+	"faster; you say what is worth one of few expensive trials.\n"
 	"\n"
 	"Rules:\n"
 	"- Use only the knobs, settings and patch names that are listed, exactly as they are spelled.\n"
 	"- What may not change: the batch, the sequence length, the data and their order, the model, the "
-	"number "
-	"of optimizer steps, the precision outside the menu, timers, logging of results. Patches touch only "
+	"number of optimizer steps, the precision outside the menu, timers, logging of results. Patches "
+	"touch only "
 	"editable files.\n"
 	"- A patch is either 'diff' (a unified diff with three lines of context) or 'edits' (each 'old' text "
 	"occurs exactly once in its file). Keep it small: one idea.\n"
@@ -41,8 +38,7 @@ static const char instructions[] =
 	" \"reviews\": [{\"patch\": \"...\", \"verdict\": \"accept\", \"reason\": \"...\"}]}\n"
 	"Leave out what is not wanted. Configurations: best first; knobs that are not named stay at their "
 	"reference. speedup is against the reference (1.12 = 12% faster), speedup_sd its uncertainty on the "
-	"same "
-	"scale, memory_gib the change of the peak.\n";
+	"same scale, memory_gib the change of the peak.\n";
 
 enum part_kind {
 	PART_OBJECT, /* one item, whole or not at all */

@@ -101,8 +101,7 @@ static enum err_code check_sandbox(struct process_runner *p, enum sandbox_mode m
 		return OK;
 	return err_set(reterr, ERR_STATE,
 		"no sandbox here (%s); install bubblewrap and allow it namespaces, or accept running without "
-		"one "
-		"with --no-sandbox",
+		"one with --no-sandbox",
 		p->sandbox.reason);
 }
 

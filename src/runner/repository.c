@@ -85,8 +85,7 @@ enum err_code repository_open(const char *dir, struct repository *ret_repo, stru
 	if (code == ERR_FAILED)
 		return err_set(reterr, ERR_INPUT,
 			"%s is not in a git working tree, which is needed to take snapshots and apply "
-			"patches: run "
-			"'git init' there (nothing need be committed) (%s)",
+			"patches: run 'git init' there (nothing need be committed) (%s)",
 			dir, failure.message);
 	if (code != OK)
 		return err_set(reterr, code, "%s", failure.message);

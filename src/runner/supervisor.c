@@ -375,8 +375,7 @@ static bool unkillable(struct supervisor *s)
 	pid_t pid = s->tree.count ? s->tree.entries[0].pid : 0;
 	snprintf(s->summary.error, sizeof(s->summary.error),
 		"%zu processes of the job do not end (the first is %ld): they wait in the kernel, for a "
-		"device or "
-		"a network file system",
+		"device or a network file system",
 		s->tree.count, (long)pid);
 	return true;
 }

@@ -107,8 +107,7 @@ static enum err_code read_proposal(struct state *s, const struct ledger_entry *e
 	if (!*json_text_of(patch, "digest") || !path_is_contained(path))
 		return err_set(reterr, ERR_INPUT,
 			"ledger entry %lld (proposal): expected a patch with its digest, and a diff_path "
-			"inside "
-			".infrarsi",
+			"inside .infrarsi",
 			(long long)e->id);
 	patch_from_body(&s->arena, patch, lever);
 	s->patch_paths[index] = arena_strdup(&s->arena, path);

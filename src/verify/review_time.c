@@ -75,8 +75,7 @@ static void review_phases(const struct judge *j)
 	if (gain > with_noise && !is_within(gain, with_noise))
 		review_add(j->verdict, REVIEW_BEYOND_PHASES,
 			"%.3fx, the declared phases are %.1f%% of the time and allow at most %.3fx, %.3fx "
-			"with "
-			"noise",
+			"with noise",
 			exp(gain), 100 * share, exp(bound), exp(with_noise));
 }
 
@@ -258,8 +257,7 @@ static void review_rushed(const struct judge *j)
 	if (mine > 0)
 		review_add(j->verdict, REVIEW_UNEVEN_PACE,
 			"the window's first %d updates take less than %.0f%% of the %.4f s that this run "
-			"takes "
-			"before and after, in no reference run",
+			"takes before and after, in no reference run",
 			mine, 100 * share, typical_s);
 }
 

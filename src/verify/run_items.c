@@ -28,8 +28,7 @@ static void too_few_updates(const struct judge *j, size_t ran)
 	if (present < r->n_updates)
 		item_set(j, ITEM_COMPLETES, ITEM_FAIL,
 			"exit 0, but %zu of %d updates reported: number %zu is missing, the next one there "
-			"is "
-			"%d; each has to be reported",
+			"is %d; each has to be reported",
 			ran, r->terms.updates, present + 1, r->updates[present].update);
 	else
 		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "exit 0 after %zu of %d updates", ran,

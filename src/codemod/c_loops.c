@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
 #include "codemod/rewrite.h"
 
 /* ---- schedule ---- */
@@ -105,15 +104,6 @@ const struct codemod codemod_c_omp_schedule = {
 
 /* ---- order of loops ---- */
 
-static const char *dense(struct rewrite *r, TSNode node)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (const char *p = node_text(r, node); *p; p++)
-		if (!strchr(" \t\r\n", *p))
-			strbuf_addch(&text, *p);
-	return arena_strdup(r->arena, text.buf);
-}
-
 /*
  * for (j = 0; j < N; j++) { float s = 0; for (k = 0; k < K; k++) s += A[..k..] * B[k * N + j]; C[.. + j] = s;
  * }
@@ -135,9 +125,9 @@ static TSNode only_statement(TSNode body)
 
 static bool counts_up_from_zero(struct rewrite *r, TSNode loop)
 {
-	const char *init = dense(r, node_field(loop, "initializer")), *v = loop_variable(r, loop);
-	const char *update = dense(r, node_field(loop, "update"));
-	const char *condition = dense(r, node_field(loop, "condition"));
+	const char *init = node_dense_text(r, node_field(loop, "initializer")), *v = loop_variable(r, loop);
+	const char *update = node_dense_text(r, node_field(loop, "update"));
+	const char *condition = node_dense_text(r, node_field(loop, "condition"));
 	size_t n = strlen(init);
 	if (n && init[n - 1] == ';')
 		n--;
@@ -152,7 +142,7 @@ static bool read_total(struct rewrite *r, TSNode first, struct product *p)
 	TSNode init = node_field(first, "declarator");
 	if (!node_is_kind(first, "declaration") || !node_is_kind(init, "init_declarator"))
 		return false;
-	const char *zero = dense(r, node_field(init, "value"));
+	const char *zero = node_dense_text(r, node_field(init, "value"));
 	p->type = node_text(r, node_field(first, "type"));
 	p->total = node_text(r, node_field(init, "declarator"));
 	return node_is_kind(node_field(init, "declarator"), "identifier") &&
@@ -182,7 +172,7 @@ static bool walks_columns(struct rewrite *r, struct product *p, TSNode sum)
 	for (int side = 0; side < 2; side++) {
 		TSNode column = node_field(product, side ? "left" : "right");
 		TSNode row = node_field(product, side ? "right" : "left");
-		const char *index = dense(r, node_field(column, "index"));
+		const char *index = node_dense_text(r, node_field(column, "index"));
 		size_t n = strlen(p->k), m = strlen(index), tail = strlen(p->j) + 1;
 		if (strncmp(index, p->k, n) == 0 && index[n] == '*' && m > tail &&
 			strcmp(index + m - tail, arena_printf(r->arena, "+%s", p->j)) == 0 &&

@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
 #include "codemod/rewrite.h"
 
 #define NAME "%63[a-zA-Z0-9_]"
@@ -23,16 +22,6 @@ struct steps {
 	TSNode product, masked, softmax, dropout, output; /* assignments; dropout may be null */
 	const char *scores, *q, *k, *v;
 };
-
-/* The text without blanks, so that spelling does not matter. */
-static const char *dense(struct rewrite *r, TSNode node)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (const char *p = node_text(r, node); *p; p++)
-		if (!strchr(" \t\r\n", *p))
-			strbuf_addch(&text, *p);
-	return arena_strdup(r->arena, text.buf);
-}
 
 static TSNode assignment_of(TSNode statement)
 {
@@ -61,7 +50,7 @@ static bool read_product(struct rewrite *r, TSNode assignment, struct steps *s)
 		("(" NAME "@" NAME ".transpose(-2,-1))/math.sqrt(" NAME ".size(-1))%n"),
 		("(" NAME "@" NAME ".transpose(-2,-1))*" NAME ".size(-1)**-0.5%n"),
 	};
-	const char *text = dense(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, node_field(assignment, "right"));
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		int end = -1;
 		/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the forms above */
@@ -84,7 +73,7 @@ static bool has_prefix(const char *text, const char *prefix)
 
 static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
-	const char *text = dense(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, node_field(assignment, "right"));
 	const char *call = arena_printf(r->arena, "%s.masked_fill(", s->scores);
 	return has_prefix(text, call) && strstr(text, "==0,float(") && strstr(text, "-inf") &&
 	       node_text_is(r, node_field(assignment, "left"), s->scores) && file_has_word(r, "tril");
@@ -92,7 +81,7 @@ static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct st
 
 static bool is_softmax(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
-	const char *text = dense(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, node_field(assignment, "right"));
 	return node_text_is(r, node_field(assignment, "left"), s->scores) &&
 	       (strcmp(text, arena_printf(r->arena, "F.softmax(%s,dim=-1)", s->scores)) == 0 ||
 		       strcmp(text, arena_printf(r->arena, "torch.softmax(%s,dim=-1)", s->scores)) == 0);
@@ -103,13 +92,13 @@ static bool is_dropout(struct rewrite *r, TSNode assignment, const struct steps 
 	TSNode right = node_field(assignment, "right");
 	return node_text_is(r, node_field(assignment, "left"), s->scores) && node_is_kind(right, "call") &&
 	       strstr(call_name(r, right), "dropout") &&
-	       strcmp(dense(r, node_field(right, "arguments")), arena_printf(r->arena, "(%s)", s->scores)) ==
-		       0;
+	       strcmp(node_dense_text(r, node_field(right, "arguments")),
+		       arena_printf(r->arena, "(%s)", s->scores)) == 0;
 }
 
 static bool read_output(struct rewrite *r, TSNode assignment, struct steps *s)
 {
-	const char *text = dense(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, node_field(assignment, "right"));
 	const char *begin = arena_printf(r->arena, "%s@", s->scores);
 	const char *v = text + strlen(begin);
 	if (!has_prefix(text, begin) || !*v ||

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "codemod/rewrite.h"
 
 void rewrite_replace(struct rewrite *r, size_t start, size_t end, const char *text)
@@ -31,6 +32,15 @@ const char *node_text(struct rewrite *r, TSNode node)
 		return "";
 	size_t start = ts_node_start_byte(node);
 	return arena_strndup(r->arena, r->file->text + start, ts_node_end_byte(node) - start);
+}
+
+const char *node_dense_text(struct rewrite *r, TSNode node)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	for (const char *p = node_text(r, node); *p; p++)
+		if (!strchr(" \t\r\n", *p))
+			strbuf_addch(&text, *p);
+	return arena_strdup(r->arena, text.buf);
 }
 
 bool node_is_kind(TSNode node, const char *kind)

@@ -41,6 +41,8 @@ void rewrite_refuse(struct rewrite *r, TSNode node, const char *reason);
 const char *rewrite_diff(struct rewrite *r);
 
 const char *node_text(struct rewrite *r, TSNode node); /* in the arena; "" for a null node */
+/* The same without blanks, so that spelling does not matter. */
+const char *node_dense_text(struct rewrite *r, TSNode node);
 bool node_is_kind(TSNode node, const char *kind);
 bool node_text_is(struct rewrite *r, TSNode node, const char *text);
 TSNode node_field(TSNode node, const char *field);

@@ -98,6 +98,23 @@ wait_until() { # SECONDS COMMAND...: until it succeeds
 	done
 }
 
+killed_at_random() { # SEED TIMES SHORTEST_S LONGEST_S ARGUMENTS of run: the caller gives no_job_is_left
+	local seed=$1 times=$2 shortest=$3 longest=$4 hits=0 pid outcome
+	shift 4
+	RANDOM=$seed
+	for _ in $(seq "$times"); do
+		"$INFRARSI" run "$@" >>output.txt 2>&1 3>&- &
+		pid=$!
+		sleep "$(awk -v r=$RANDOM -v a="$shortest" -v b="$longest" 'BEGIN {print a + (b - a) * r / 32768}')"
+		kill -KILL "$pid" 2>/dev/null || true
+		outcome=0
+		wait "$pid" || outcome=$?
+		[ "$outcome" -ne 137 ] || hits=$((hits + 1))
+		wait_until 20 no_job_is_left
+	done
+	echo "# moments from seed $seed: $hits of $times hit a run at work" >&3
+}
+
 has_entry() { # KIND
 	[ "$(ledger "select count(*) from entry where kind = '$1'")" -ge 1 ]
 }

@@ -27,20 +27,8 @@ job_runs_as() { # MODE
 }
 
 @test "SIGKILL at ten random moments: no trial lost, none counted twice, nothing left running" {
-	RANDOM=20261129
-	echo "# moments from seed 20261129" >&3
-	local trials=30 hits=0 pid outcome
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		"$INFRARSI" run --accept-noise --trials $trials >>output.txt 2>&1 3>&- &
-		pid=$!
-		sleep "$(awk -v r=$RANDOM 'BEGIN {print 0.2 + 1.2 * r / 32768}')"
-		kill -KILL "$pid" 2>/dev/null || true
-		outcome=0
-		wait "$pid" || outcome=$?
-		[ "$outcome" -ne 137 ] || hits=$((hits + 1))
-		wait_until 20 no_job_is_left
-	done
-	echo "# $hits of 10 hit a run at work" >&3
+	local trials=30
+	killed_at_random 20261129 10 0.2 1.4 --accept-noise --trials $trials
 	run -0 infrarsi run --accept-noise --trials $trials
 	has "delivered: "
 	lacks "delivered: 1.00x"

@@ -161,19 +161,7 @@ go_on() { # TRIALS: two were stopped
 
 @test "SIGKILL at five random moments: no trial lost, none counted twice" {
 	rmdir ../meet
-	RANDOM=20261130
-	local outcome hits=0
-	for _ in 1 2 3 4 5; do
-		"$INFRARSI" run --no-sandbox --accept-noise --search-only --parallel 2 --trials 20 >>output.txt 2>&1 3>&- &
-		pid=$!
-		sleep "$(awk -v r=$RANDOM 'BEGIN {print 0.3 + 2 * r / 32768}')"
-		kill -KILL "$pid" 2>/dev/null || true
-		outcome=0
-		wait "$pid" || outcome=$?
-		[ "$outcome" -ne 137 ] || hits=$((hits + 1))
-		wait_until 20 no_job_is_left
-	done
-	echo "# $hits of 5 hit a run at work" >&3
+	killed_at_random 20261130 5 0.3 2.3 --no-sandbox --accept-noise --search-only --parallel 2 --trials 20
 	run -0 parallel --trials 20
 	equals 20 "$(finished_trials)"
 	books_balance

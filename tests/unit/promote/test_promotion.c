@@ -255,9 +255,7 @@ static void what_waits_for_review_is_no_finalist_before_it_is_accepted(void **un
 	(void)unused;
 	struct world w;
 	struct promotion_step step;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_propose(&w, "aa", "01-doubtful", "[]");
 	world_finish(&w, ROLE_SEARCH, world_register(&w, "{}", "[\"aa\"]"), &(struct ending){.time_s = 0.05});
 	world_finish(&w, ROLE_SEARCH, world_register(&w, settings[0], "[]"), &(struct ending){.time_s = 0.1});
@@ -281,9 +279,7 @@ static void an_acceptance_of_something_unknown_is_refused(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_entry(&w, ENTRY_ACCEPT, 0, NULL, "{\"what\":\"audit\",\"patch\":\"zz\"}");
 	world_refused(&w, "no patch of this campaign has the digest 'zz'");
 	world_close(&w);

@@ -69,6 +69,8 @@ void world_deliver(struct world *w, int trial, double gain_ln);
 void world_judge(struct world *w, int trial, double gain_ln);
 /* Four runs around 0.2 s/update, 0.1% apart. */
 void world_references(struct world *w);
+/* All three, with seed 7. */
+void world_measured(struct world *w);
 /* A decision and its registration; settings and patches as JSON. */
 int world_register(struct world *w, const char *settings, const char *patches);
 int64_t world_decide(struct world *w, const char *settings, const char *patches);

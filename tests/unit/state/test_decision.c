@@ -126,9 +126,7 @@ static void the_incumbent_is_the_best_valid_trial(void **unused)
 	struct world w;
 	int trial;
 	double mean_ln;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_load(&w);
 	assert_int_equal(state_incumbent(&w.state, &trial, &mean_ln, &w.error), OK);
 	assert_int_equal(trial, -1);
@@ -148,9 +146,7 @@ static void a_long_ledger_loads(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	for (int i = 0; i < 3300; i++) {
 		int trial = world_register(&w, i % 2 ? "{\"threads\":\"4\"}" : "{\"mode\":\"fast\"}", "[]");
 		world_release(&w, ENTRY_TRANSIENT, "search", trial, 1);

@@ -81,9 +81,7 @@ static void gains_are_against_the_mean_of_the_references(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"), &(struct ending){.time_s = 0.1});
 	world_load(&w);
 	/* exp of the mean ln of 0.2000, 0.2002, 0.2001, 0.2003 */
@@ -99,9 +97,7 @@ static void interrupted_and_transient_release(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_release(&w, ENTRY_INTERRUPTED, "search", world_register(&w, threads4, "[]"), 5);
 	world_release(&w, ENTRY_TRANSIENT, "search", world_register(&w, fast, "[]"), 7);
 	world_release(&w, ENTRY_TRANSIENT, "reference", 0, 3);
@@ -125,9 +121,7 @@ static void what_ran_or_runs_is_visited(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"), &(struct ending){.time_s = 0.1});
 	world_register(&w, fast, "[]");
 	world_load(&w);
@@ -144,9 +138,7 @@ static void endless_host_faults_end(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	for (int faults = 1; faults <= 6; faults++) {
 		world_release(&w, ENTRY_TRANSIENT, "search", world_register(&w, fast, "[]"), 1);
 		world_load(&w);
@@ -163,9 +155,7 @@ static void an_unexplained_crash_may_run_again_twice(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"), &(struct ending){.time_s = 0.1});
 	for (int crashes = 1; crashes <= 3; crashes++) {
 		world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"),
@@ -182,9 +172,7 @@ static void a_refusal_costs_nothing(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_entry(&w, ENTRY_REJECTED, 0, NULL,
 		"{\"name\":\"05-skip\",\"by\":\"audit\",\"reason\":\"A3 conditional\",\"patch\":\"\"}");
 	world_load(&w);
@@ -199,9 +187,7 @@ static void a_decision_without_its_registration_is_pending(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_load(&w);
 	assert_false(w.state.has_pending_decision);
 	int64_t id = world_decide(&w, fast, "[]");
@@ -224,9 +210,7 @@ static void patches_are_levers_and_know_their_conflicts(void **unused)
 	(void)unused;
 	struct world w;
 	bool legal = true;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_propose(&w, "aa", "01-one", "[\"bb\",\"not-there\"]");
 	world_finish(&w, ROLE_SEARCH, world_register(&w, "{}", "[\"aa\"]"), &(struct ending){.time_s = 0.15});
 	world_propose(&w, "bb", "02-two", "[]");
@@ -253,9 +237,7 @@ static void phase_shares_bound_the_gains(void **unused)
 	(void)unused;
 	struct world w;
 	double shares[N_PHASES], other;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_propose(&w, "aa", "01-one", "[]");
 	world_load(&w);
 	assert_false(state_phase_shares(&w.state, shares, &other));
@@ -280,9 +262,7 @@ static void phases_beyond_the_update_are_scaled(void **unused)
 	(void)unused;
 	struct world w;
 	double shares[N_PHASES], other;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(
 		&w, ROLE_PROFILE, 0, &(struct ending){.time_s = 0.2, .forward_s = 0.2, .backward_s = 0.6});
 	world_load(&w);
@@ -317,9 +297,7 @@ static void an_oom_teaches_the_capacity(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"),
 		&(struct ending){.time_s = -1,
 			.failure = "oom",
@@ -339,9 +317,7 @@ static void only_the_last_campaign_counts(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, threads4, "[]"), &(struct ending){.time_s = 0.1});
 	world_begin(&w, 9);
 	world_references(&w);

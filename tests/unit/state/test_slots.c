@@ -34,9 +34,7 @@ static void a_gain_is_told_against_the_slots_own_reference(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	world_load(&w);
 	double alone_s = w.state.noise.mean_s, alone_cost_s = w.state.cost.reference_s;
 	measure_slots(&w);
@@ -65,9 +63,7 @@ static void noise_beside_others_is_pooled_over_slots(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	measure_slots(&w);
 	finish_on(&w, ROLE_SEARCH, world_register(&w, "{\"threads\":\"2\"}", "[]"), "devices 1", 0.11);
 	world_finish(&w, ROLE_SEARCH, world_register(&w, "{\"threads\":\"4\"}", "[]"),
@@ -92,9 +88,7 @@ static void one_round_says_no_noise_of_its_own(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	finish_on(&w, ROLE_REFERENCE, 0, "devices 0", 0.20);
 	world_finish(&w, ROLE_REFERENCE, 0,
 		&(struct ending){
@@ -120,9 +114,7 @@ static void what_runs_is_pending_until_it_ends(void **unused)
 {
 	(void)unused;
 	struct world w;
-	world_open(&w, NULL);
-	world_begin(&w, 7);
-	world_references(&w);
+	world_measured(&w);
 	measure_slots(&w);
 	int first = world_register(&w, "{\"threads\":\"2\"}", "[]");
 	world_load(&w);

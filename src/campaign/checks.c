@@ -77,7 +77,8 @@ static enum err_code run_command(struct check *check, struct err *reterr)
 	const char *scratch = arena_printf(&arena, "%s/home", control);
 	enum err_code code = make_dirs(check->p->scratch ? scratch : control, 0700, reterr);
 	if (code == OK)
-		code = runner_run(&check->c->runner, &request, NULL, NULL, &check->outcome, reterr);
+		code = runner_run(&check->c->runner, &request, check->request->progress,
+			check->request->context, &check->outcome, reterr);
 	arena_release(&arena);
 	return code;
 }

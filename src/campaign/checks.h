@@ -14,6 +14,8 @@ struct checks_request {
 				      = no evaluation */
 	double reference_eval;     /* mean of the reference runs' evaluations; NAN = none yet */
 	const char *work_dir;      /* for logs and control files: <control>/checks */
+	run_progress_fn progress;  /* false = stop the check that runs */
+	void *context;
 };
 
 /* True when the task configures the evaluation, which wants a reference build. */

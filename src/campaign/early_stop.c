@@ -5,24 +5,6 @@
 #include "campaign/early_stop.h"
 #include "campaign/slots.h"
 
-/* Beside other trials everything has its own time and its own noise: that of the reference on the same slot.
- * False where none was measured. */
-static bool take_slot(
-	const struct campaign *c, const struct execute_request *request, struct early_stop_terms *terms)
-{
-	struct arena arena = ARENA_INIT;
-	const struct noise *noise = &c->state.noise;
-	const char *slot = slot_text(&c->task.launch.slots[request->slot], &arena);
-	const struct slot_base *base = state_slot_base(&c->state, slot, request->at_once);
-	arena_release(&arena);
-	if (!base || !isfinite(base->sigma_pair))
-		return false;
-	terms->incumbent_s *= base->mean_s / noise->mean_s;
-	terms->sigma_pair = fmax(noise->sigma_pair, base->sigma_pair);
-	terms->reference_runs = MIN_OF(noise->runs, base->runs);
-	return true;
-}
-
 enum err_code early_stop_begin(const struct campaign *c, const struct execute_request *request,
 	struct early_stop_watch *ret_watch, struct err *reterr)
 {
@@ -33,9 +15,12 @@ enum err_code early_stop_begin(const struct campaign *c, const struct execute_re
 	*ret_watch = watch;
 	if (!c->early_stop || request->role != ROLE_SEARCH || !s->has_noise)
 		return OK;
-	TRY(state_early_stop_terms(s, &terms, reterr));
-	if (request->at_once > 1 && !take_slot(c, request, &terms))
-		return OK;
+	struct arena arena = ARENA_INIT;
+	const char *slot =
+		request->at_once > 1 ? slot_text(&c->task.launch.slots[request->slot], &arena) : "";
+	enum err_code code = state_early_stop_terms(s, slot, request->at_once, &terms, reterr);
+	arena_release(&arena);
+	TRY(code);
 	early_stop_init(&watch.test, &terms);
 	watch.on = true;
 	*ret_watch = watch;

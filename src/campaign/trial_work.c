@@ -124,13 +124,22 @@ static enum err_code reference_workspace(
 	return workspace_trial(&built, work, name, ret_dir, reterr);
 }
 
+static bool goes_on(void *context, const struct run_line *line)
+{
+	(void)line;
+	return !trial_is_told_to_stop(context);
+}
+
 /* The conditional checks, after a run that ended well; after any other they stay unchecked. */
 static enum err_code run_checks(
 	struct trial_job *job, const char *work, const char *trial_dir, struct err *reterr)
 {
 	struct receipt *r = &job->receipt;
-	struct checks_request request = {
-		.run_dir = trial_dir, .reference_eval = job->reference_eval, .work_dir = job->p.control_dir};
+	struct checks_request request = {.run_dir = trial_dir,
+		.reference_eval = job->reference_eval,
+		.work_dir = job->p.control_dir,
+		.progress = goes_on,
+		.context = job};
 	char reference_dir[4096];
 	CLEANUP(free_ptr) char *name = xasprintf("%04lld-eval", (long long)job->p.seq);
 	if (r->exit_status != 0 || r->timed_out || r->failure == FAILURE_STOPPED_SLOW)

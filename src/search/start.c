@@ -49,8 +49,8 @@ static size_t count_begun(const struct scores *s)
 	return n;
 }
 
-/* Each start has its turn, so that it runs once: one that is interrupted has it again, one that cannot run
- * leaves it to the search. */
+/* Each start has its turn, so that it runs once: one that is interrupted while nothing runs beside it has it
+ * again, one that cannot run leaves it to the search. */
 static const struct start_kind *whose_turn(const struct scores *s)
 {
 	size_t begun = count_begun(s);

@@ -216,11 +216,11 @@ double state_reference_s(const struct state *s, const struct execution *run);
 int state_count_transients(const struct state *s, int trial);
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
-/* What a trial that begins now is held against (stats/early_stop.h). ERR_STATE before the reference was
- * measured. */
+/* What a trial that begins now is held against (stats/early_stop.h), on a slot while so many run at once
+ * (slot is not looked at for 1). ERR_STATE before the reference was measured. */
 struct early_stop_terms;
-enum err_code state_early_stop_terms(
-	const struct state *s, struct early_stop_terms *ret_terms, struct err *reterr) MUST_CHECK;
+enum err_code state_early_stop_terms(const struct state *s, const char *slot, int at_once,
+	struct early_stop_terms *ret_terms, struct err *reterr) MUST_CHECK;
 /* Phase shares of an update from the profile run: fraction per phase, the rest in *ret_other; false without a
  * profile. */
 bool state_phase_shares(const struct state *s, double ret_shares[N_PHASES], double *ret_other);

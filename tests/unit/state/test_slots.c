@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "ledger_fixture.h"
+#include "stats/early_stop.h"
 
 static void expect_near(double value, double expected)
 {
@@ -158,11 +159,36 @@ static void a_wrong_number_at_once_is_refused(void **unused)
 	world_close(&w);
 }
 
+/* 0.20 and 0.204 on devices 0, alone 0.2 or so: the incumbent's time is that of the slot, the noise no less
+ * than the slots', and two runs of the base are all there are. */
+static void an_early_stop_is_held_against_the_slot(void **unused)
+{
+	(void)unused;
+	struct world w;
+	struct early_stop_terms alone, beside, unknown;
+	world_measured(&w);
+	measure_slots(&w);
+	world_load(&w);
+	const struct state *s = &w.state;
+	assert_int_equal(state_early_stop_terms(s, "", 1, &alone, &w.error), OK);
+	assert_int_equal(state_early_stop_terms(s, "devices 1", 2, &beside, &w.error), OK);
+	assert_int_equal(state_early_stop_terms(s, "devices 1", 3, &unknown, &w.error), OK);
+	expect_near(alone.incumbent_s, s->noise.mean_s);
+	expect_near(beside.incumbent_s, 0.22 * sqrt(1.02));
+	expect_near(beside.sigma_pair, log(1.02));
+	assert_true(alone.sigma_pair < beside.sigma_pair);
+	assert_int_equal(alone.reference_runs, 4);
+	assert_int_equal(beside.reference_runs, 2);
+	assert_int_equal(unknown.reference_runs, 0); /* nothing is stopped */
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gain_is_told_against_the_slots_own_reference),
 		cmocka_unit_test(noise_beside_others_is_pooled_over_slots),
+		cmocka_unit_test(an_early_stop_is_held_against_the_slot),
 		cmocka_unit_test(one_round_says_no_noise_of_its_own),
 		cmocka_unit_test(what_runs_is_pending_until_it_ends),
 		cmocka_unit_test(a_wrong_number_at_once_is_refused),

@@ -124,7 +124,7 @@ static void without_an_incumbent_it_is_the_reference(void **unused)
 	begin(&w);
 	finish_slow(&w, 0, 0);
 	world_load(&w);
-	assert_int_equal(state_early_stop_terms(&w.state, &terms, &w.error), OK);
+	assert_int_equal(state_early_stop_terms(&w.state, "", 1, &terms, &w.error), OK);
 	assert_true(fabs(terms.incumbent_s - w.state.noise.mean_s) < 1e-12);
 	assert_true(terms.gate_ln == w.state.noise.gate);
 	assert_true(terms.sigma_pair == w.state.noise.sigma_pair);
@@ -148,7 +148,7 @@ static void the_incumbent_is_no_faster_than_believed_and_measured(void **unused)
 	world_load(&w);
 	assert_int_equal(state_incumbent(&w.state, &trial, &believed_ln, &w.error), OK);
 	assert_int_equal(trial, 0);
-	assert_int_equal(state_early_stop_terms(&w.state, &terms, &w.error), OK);
+	assert_int_equal(state_early_stop_terms(&w.state, "", 1, &terms, &w.error), OK);
 	assert_true(terms.incumbent_s >= 0.1);
 	assert_true(terms.incumbent_s >= w.state.noise.mean_s * exp(-believed_ln) * (1 - 1e-12));
 	world_close(&w);
@@ -162,7 +162,7 @@ static void before_the_reference_there_is_nothing_to_hold_against(void **unused)
 	world_open(&w, NULL);
 	world_begin(&w, 7);
 	world_load(&w);
-	assert_int_equal(state_early_stop_terms(&w.state, &terms, &w.error), ERR_STATE);
+	assert_int_equal(state_early_stop_terms(&w.state, "", 1, &terms, &w.error), ERR_STATE);
 	world_close(&w);
 }
 

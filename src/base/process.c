@@ -205,6 +205,9 @@ static void keep_end(struct strbuf *text, size_t kept, bool finally)
 	text->len = kept;
 }
 
+/* The most that two pipes hold (/proc/sys/fs/pipe-max-size). */
+enum { LEFT_IN_PIPES_BYTES = 2 << 20 };
+
 /* Waits for the first thing to happen, at most wait_s, and takes part in it. */
 static enum err_code exchange_once(struct child *c, const struct process_run *run, double wait_s,
 	struct strbuf *output, struct strbuf *errors, struct err *reterr)
@@ -243,16 +246,16 @@ static enum err_code exchange(struct child *c, const struct process_run *run, st
 				reterr, ERR_FAILED, "'%s' did not finish within %g s", run->argv[0], limit_s);
 		TRY(exchange_once(c, run, fmin(left_s, c->ended < 0 ? 0.02 : 1000), output, errors, reterr));
 	}
-	/* No more is written, so what is in the pipes can be read to its end. */
+	/* What is in the pipes is read to its end, and no more than they can hold: what left the group may
+	 * write on for ever. */
 	kill(-c->pid, SIGKILL);
 	close_fd(&c->input);
 	c->stop = -1;
-	bool more;
-	do {
-		size_t read_before = c->received;
+	for (size_t begun = c->received, before = SIZE_MAX;
+		c->received != before && c->received - begun < LEFT_IN_PIPES_BYTES;) {
+		before = c->received;
 		TRY(exchange_once(c, run, 0, output, errors, reterr));
-		more = c->received > read_before;
-	} while (more);
+	}
 	return OK;
 }
 
@@ -260,8 +263,9 @@ static enum err_code reap(const struct child *c, int *ret_status, struct err *re
 {
 	int status = 0;
 	/* Before the wait, while the number still names this group: what the child left behind goes with it.
-	 */
+	 * The child itself may have gone to another group. */
 	kill(-c->pid, SIGKILL);
+	kill(c->pid, SIGKILL);
 	while (waitpid(c->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_errno(reterr, "cannot wait for a child"); /* SIGCHLD ignored, or stolen */

@@ -16,7 +16,7 @@
 
 static const double bytes_per_gib = 1024.0 * 1024 * 1024;
 /* Beyond these a prediction is a slip of units ("112" for 12%), not a belief. */
-static const double speedup_least = 0.01, speedup_most = 100;
+static const double speedup_least = 0.01, speedup_most = 100, gib_most = 1e6;
 enum { TEXT_CUT = 400, NAME_CUT = 48, PROBLEMS_SHOWN = 5 };
 
 struct reading {
@@ -53,9 +53,12 @@ static const char *text_member(struct reading *r, const json_t *item, const char
 	return shown(r, json_text_of(item, key));
 }
 
-static double gib_member(const json_t *item, const char *key)
+/* false: a number that cannot be meant. */
+static bool gib_member(const json_t *item, const char *key, double *ret_bytes)
 {
-	return json_number_of(item, key) * bytes_per_gib;
+	double gib = json_number_of(item, key);
+	*ret_bytes = gib * bytes_per_gib;
+	return isnan(gib) || fabs(gib) <= gib_most;
 }
 
 /* false: a number that cannot be meant. */
@@ -178,7 +181,10 @@ static void read_configuration(struct reading *r, const char *list, size_t index
 		drop(r, list, index, "'speedup' is a ratio (1.12 = 12%% faster) between 0.01 and 100");
 		return;
 	}
-	c.predicted_bytes = gib_member(item, "peak_gib");
+	if (!gib_member(item, "peak_gib", &c.predicted_bytes) || c.predicted_bytes <= 0) {
+		drop(r, list, index, "'peak_gib' is the memory of a device, above 0");
+		return;
+	}
 	r->answer->configurations[r->answer->n_configurations++] = c;
 }
 
@@ -196,9 +202,13 @@ static void read_prior(struct reading *r, const char *list, size_t index, const 
 		drop(r, list, index, "'speedup' is a ratio (1.12 = 12%% faster) between 0.01 and 100");
 		return;
 	}
-	p.gain_sd_ln = json_number_of(item, "speedup_sd");
-	p.memory_bytes = gib_member(item, "memory_gib");
-	p.memory_sd_bytes = gib_member(item, "memory_sd_gib");
+	/* Of a ratio, so of its logarithm the relative one. */
+	p.gain_sd_ln = json_number_of(item, "speedup_sd") / (isnan(p.gain_ln) ? 1 : exp(p.gain_ln));
+	if (!gib_member(item, "memory_gib", &p.memory_bytes) ||
+		!gib_member(item, "memory_sd_gib", &p.memory_sd_bytes)) {
+		drop(r, list, index, "'memory_gib' and 'memory_sd_gib' are memory of a device");
+		return;
+	}
 	if (isnan(p.gain_ln) && isnan(p.memory_bytes)) {
 		drop(r, list, index, "needs 'speedup' or 'memory_gib'");
 		return;
@@ -208,6 +218,14 @@ static void read_prior(struct reading *r, const char *list, size_t index, const 
 		return;
 	}
 	r->answer->priors[r->answer->n_priors++] = p;
+}
+
+static bool is_taken(const struct answer *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_patches; i++)
+		if (strcmp(a->patches[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 /* Becomes a file's stem and a lever's name: letters, digits and hyphens, whatever was given. */
@@ -226,10 +244,10 @@ static const char *patch_name(struct reading *r, const char *given, size_t index
 		n--;
 	name[n] = '\0';
 	const char *base = n ? arena_strdup(r->arena, name) : arena_printf(r->arena, "patch-%zu", index + 1);
-	for (size_t i = 0; i < r->answer->n_patches; i++)
-		if (strcmp(r->answer->patches[i].name, base) == 0)
-			return arena_printf(r->arena, "%s-%zu", base, index + 1);
-	return base;
+	const char *unique = base;
+	for (size_t k = 2; is_taken(r->answer, unique); k++)
+		unique = arena_printf(r->arena, "%s-%zu", base, k);
+	return unique;
 }
 
 static void read_phases(struct reading *r, const json_t *list, struct proposed_patch *p)

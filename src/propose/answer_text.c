@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "propose/answer_text.h"
 
 /* Prose may hold braces that begin nothing. */
@@ -50,6 +51,15 @@ static int line_of(const char *text, const char *place)
 	return line;
 }
 
+/* jansson quotes the text. */
+static void not_json(int line, const json_error_t *fault, bool ends, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
+	strbuf_add_escaped(&shown, fault->text, strlen(fault->text));
+	err_set(reterr, ERR_INPUT, "line %d: not valid JSON: %s%s", line + MAX_OF(fault->line, 1) - 1,
+		shown.buf, ends ? "" : " (the object does not end)");
+}
+
 enum err_code answer_find_object(
 	const char *text, size_t length, const char *const *keys, json_t **ret_object, struct err *reterr)
 {
@@ -64,9 +74,7 @@ enum err_code answer_find_object(
 			return OK;
 		}
 		if (!object && first.code == OK)
-			err_set(&first, ERR_INPUT, "line %d: not valid JSON: %s%s",
-				line_of(text, p) + MAX_OF(fault.line, 1) - 1, fault.text,
-				n ? "" : " (the object does not end)");
+			not_json(line_of(text, p), &fault, n != 0, &first);
 		else if (object && first.code == OK)
 			err_set(&first, ERR_INPUT, "line %d: the JSON object has none of the expected keys",
 				line_of(text, p));

@@ -88,10 +88,11 @@ static void count(struct call *call, const struct reply_stream *stream)
 		in = tokens_of(strlen(call->body));
 		call->cost->estimated = true;
 	}
-	if (!cost_tokens_are_meant(out)) {
-		/* Output that is not shown (thoughts, calls of tools) has its events, a token or more each.
-		 */
-		out = fmax(tokens_of(reply->text.len), stream->events);
+	/* Output that is not shown (thoughts, calls of tools) has its events, a token or more each. Until a
+	 * reply has ended a server's figure is one of its beginning. */
+	double came = fmax(tokens_of(reply->text.len), stream->events);
+	if (!cost_tokens_are_meant(out) || (!reply->finished && !stream->done && out < came)) {
+		out = came;
 		call->cost->estimated = true;
 	}
 	call->cost->tokens_in += in;
@@ -129,11 +130,8 @@ static enum err_code exchange(struct call *call, const char *url, const char *co
 	struct http_result *ret_result, struct err *reterr)
 {
 	const struct chat_endpoint *e = call->endpoint;
-	struct reply_stream stream = {.provider = e->provider,
-		.reply = call->reply,
-		.key = e->key,
-		.line = STRBUF_INIT,
-		.whole = STRBUF_INIT};
+	struct reply_stream stream;
+	reply_stream_init(&stream, e->provider, call->reply, e->key);
 	const struct http_post post = {.url = url,
 		.headers = headers,
 		.body = call->body,
@@ -190,11 +188,11 @@ static enum err_code check_budget(
 	double in = tokens_of(strlen(call->body)), out = call->question.max_output_tokens;
 	double usd = in * e->usd_per_token_in + out * e->usd_per_token_out;
 	const char *separator = *before ? "; the last attempt: " : "";
-	if (spent->tokens_in + spent->tokens_out + in + out > budget->tokens)
+	if (!(spent->tokens_in + spent->tokens_out + in + out <= budget->tokens))
 		return err_set(reterr, ERR_LIMIT,
 			"a question of up to %.0f tokens is beyond the %.0f that are left%s%s", in + out,
 			fmax(budget->tokens - spent->tokens_in - spent->tokens_out, 0), separator, before);
-	if (spent->usd + usd > budget->usd)
+	if (!(spent->usd + usd <= budget->usd))
 		return err_set(reterr, ERR_LIMIT,
 			"a question of up to %.4f USD is beyond the %.4f that are left%s%s", usd,
 			fmax(budget->usd - spent->usd, 0), separator, before);
@@ -210,12 +208,20 @@ static double wait_before(const struct chat_endpoint *e, int tries, double retry
 	return fmin(isnan(retry_after_s) ? wait_s : fmax(retry_after_s, wait_s), longest_wait_s);
 }
 
-/* Not every server knows structured output: the words of the question ask for it, too. */
-static bool drop_schema(struct call *call, enum err_code code, int status)
+/* Newer servers want the output's limit by another name, and say so. Not every server knows structured
+ * output: the words of the question ask for it, too. Each is changed once. */
+static bool change_question(struct call *call, enum err_code code, int status)
 {
-	if (code != ERR_INPUT || !call->question.schema || (status != 400 && status != 422))
+	struct chat_question *q = &call->question;
+	if (code != ERR_INPUT || (status != 400 && status != 422))
 		return false;
-	call->question.schema = NULL;
+	if (!q->limits_completion && strstr(call->reply->fault, "max_completion_tokens")) {
+		q->limits_completion = true;
+		return true;
+	}
+	if (!q->schema)
+		return false;
+	q->schema = NULL;
 	return true;
 }
 
@@ -234,10 +240,10 @@ static enum err_code ask(struct call *call, const struct chat_budget *budget, st
 		call->cost->attempts = ++tries;
 		fault = (struct err)ERR_INIT;
 		enum err_code code = attempt(call, &result, &fault);
-		bool may_change = drop_schema(call, code, result.status);
+		bool may_change = change_question(call, code, result.status);
 		if (code == OK)
 			return OK;
-		if (tries == most || (code != ERR_FAILED && !may_change))
+		if (!may_change && (tries >= most || code != ERR_FAILED))
 			return tries == 1 ? err_set(reterr, code, "%s", fault.message)
 					  : err_set(reterr, code, "%s (attempt %d)", fault.message, tries);
 		wait_s = may_change ? 0 : wait_before(e, tries, result.retry_after_s);
@@ -246,6 +252,8 @@ static enum err_code ask(struct call *call, const struct chat_budget *budget, st
 
 static enum err_code check_endpoint(const struct chat_endpoint *e, struct err *reterr)
 {
+	if (strncasecmp(e->base_url, "https://", 8) != 0 && strncasecmp(e->base_url, "http://", 7) != 0)
+		return err_set(reterr, ERR_INPUT, "the address must begin with http:// or https://");
 	if (!e->key)
 		return OK;
 	if (!*e->key)

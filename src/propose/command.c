@@ -52,6 +52,18 @@ static void hide_passed(const struct command_endpoint *e, struct strbuf *text, b
 		secret_hide(text->buf, text->len, getenv(e->pass_env[i]), was_cut);
 }
 
+/* So much of the last words that no value that was passed on is cut where they are shown. */
+static size_t errors_kept_bytes(const struct command_endpoint *e)
+{
+	enum { ESCAPE_BYTES = 6 };
+	size_t longest = 0;
+	for (size_t i = 0; e->pass_env && e->pass_env[i]; i++) {
+		const char *value = getenv(e->pass_env[i]);
+		longest = MAX_OF(longest, value ? strlen(value) : 0);
+	}
+	return ERRORS_KEPT_BYTES + ESCAPE_BYTES * longest;
+}
+
 static bool is_blank(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -144,7 +156,7 @@ static enum err_code run_program(const struct command_endpoint *e, const char *i
 		.input = input,
 		.input_length = strlen(input),
 		.output_cap_bytes = ANSWER_BYTES,
-		.errors_kept_bytes = ERRORS_KEPT_BYTES,
+		.errors_kept_bytes = errors_kept_bytes(e),
 		.timeout_s = e->timeout_s,
 		.stop_fd = &stop_fd};
 	int status = 0;

@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
 
@@ -60,10 +62,25 @@ static void read_result(CURL *curl, size_t question_length, struct http_result *
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait_s);
 	curl_easy_getinfo(curl, CURLINFO_SIZE_UPLOAD_T, &sent);
-	result->status = (int)status;
+	result->status = status >= 200 ? (int)status : 0; /* 1xx: the reply has not begun */
 	result->was_sent = (size_t)sent >= question_length;
 	if (wait_s > 0)
 		result->retry_after_s = (double)wait_s;
+}
+
+/* libcurl quotes addresses, also a proxy's, with the name and password in them. */
+static void add_without_password(struct strbuf *shown, const char *text)
+{
+	for (const char *begin; (begin = strstr(text, "://"));) {
+		begin += strlen("://");
+		size_t host = strcspn(begin, "/ '\"");
+		const char *at = memrchr(begin, '@', host);
+		strbuf_add_escaped(shown, text, (size_t)(begin - text));
+		if (at)
+			strbuf_addstr(shown, "***");
+		text = at ? at : begin;
+	}
+	strbuf_add_escaped(shown, text, strlen(text));
 }
 
 /* Which of the ways to end it was. */
@@ -83,9 +100,14 @@ static enum err_code judge(
 		return err_set(reterr, ERR_INPUT, "not an http or https address");
 	/* It may quote the server. */
 	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
-	const char *text = *detail ? detail : curl_easy_strerror(code);
-	strbuf_add_escaped(&shown, text, strlen(text));
+	add_without_password(&shown, *detail ? detail : curl_easy_strerror(code));
 	return err_set(reterr, ERR_FAILED, "%s", shown.buf);
+}
+
+/* 0 would be no limit. */
+static long milliseconds(double seconds)
+{
+	return (long)fmax(1, 1000 * seconds);
 }
 
 static enum err_code perform(CURL *curl, const struct http_post *post, struct curl_slist *headers,
@@ -100,8 +122,10 @@ static enum err_code perform(CURL *curl, const struct http_post *post, struct cu
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->length);
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body);
 	curl_easy_setopt(
-		curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(1000 * fmin(connect_timeout_s, post->timeout_s)));
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(1000 * post->timeout_s));
+		curl, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(fmin(connect_timeout_s, post->timeout_s)));
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, milliseconds(post->timeout_s));
+	/* A name server that does not answer is not waited for at the end. */
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "infrarsi/" INFRARSI_VERSION);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
@@ -118,6 +142,27 @@ static enum err_code perform(CURL *curl, const struct http_post *post, struct cu
 	return judge(&exchange, code, ret_result->was_sent, detail, reterr);
 }
 
+/* A server that hangs up under TLS raises SIGPIPE here, which would end the program. */
+static bool hold_pipe_signal(sigset_t *ret_before)
+{
+	sigset_t pipe_signal;
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, ret_before);
+	return sigismember(ret_before, SIGPIPE) == 1;
+}
+
+static void let_pipe_signal(const sigset_t *before)
+{
+	static const struct timespec at_once = {0, 0};
+	sigset_t pipe_signal;
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	while (sigtimedwait(&pipe_signal, NULL, &at_once) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 enum err_code http_send(const struct http_post *post, struct http_result *ret_result, struct err *reterr)
 {
 	struct curl_slist *headers = NULL;
@@ -129,9 +174,13 @@ enum err_code http_send(const struct http_post *post, struct http_result *ret_re
 		headers = curl_slist_append(headers, post->headers[i]);
 	/* Without this libcurl asks first and waits a second where the server does not know the question. */
 	headers = curl_slist_append(headers, "Expect:");
+	sigset_t before;
+	bool was_blocked = hold_pipe_signal(&before);
 	enum err_code code = perform(curl, post, headers, ret_result, reterr);
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
+	if (!was_blocked)
+		let_pipe_signal(&before);
 	return code;
 }
 

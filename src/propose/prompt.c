@@ -54,6 +54,8 @@ static const struct part {
 	int share_bytes;
 } parts[] = {
 	{"wanted", "What is wanted", "", PART_OBJECT, 8000},
+	{"review", "The patch to review", "patch to review, which cannot be accepted unread,", PART_FILES,
+		14000},
 	{"job", "The job", "", PART_OBJECT, 3000},
 	{"reference", "The untouched job, measured", "", PART_OBJECT, 1500},
 	{"rules", "What a configuration must and must not fulfil (Lua)", "", PART_OBJECT, 3000},
@@ -64,7 +66,8 @@ static const struct part {
 	{"machine", "The machine", "", PART_OBJECT, 1500},
 	{"files", "Editable files", "files", PART_FILES, PROMPT_BYTES},
 };
-enum { N_PARTS = ARRAY_LEN(parts), HEADING_BYTES = 120 };
+/* Room for what is said of parts that are left out: all their headings fit. */
+enum { N_PARTS = ARRAY_LEN(parts), HEADING_BYTES = 120, OMITTED_BYTES = 480 };
 
 static void add_json(struct strbuf *text, const json_t *value)
 {
@@ -84,8 +87,8 @@ static void add_fenced(struct strbuf *text, const char *path, const char *conten
 		run = *p == '`' ? run + 1 : 0;
 		longest = MAX_OF(longest, run);
 	}
-	strbuf_add_escaped(text, path, strlen(path));
-	strbuf_addch(text, '\n');
+	CLEANUP(json_decref_ptr) json_t *quoted = json_from_text(path);
+	add_json(text, quoted);
 	for (int side = 0; side < 2; side++) {
 		for (int i = 0; i <= longest; i++)
 			strbuf_addch(text, '`');
@@ -127,37 +130,65 @@ static size_t fill_list(const struct part *part, const json_t *list, size_t room
 	return n - taken;
 }
 
-static void fill_part(const struct part *part, const json_t *request, size_t room, struct strbuf *text)
+static bool is_empty(const json_t *value)
 {
-	const json_t *value = json_object_get(request, part->key);
+	return !value || (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
+}
+
+/* false: there was no room for any of it. */
+static bool fill_part(const struct part *part, const json_t *value, size_t room, struct strbuf *text)
+{
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT;
 	size_t left_out = 0;
-	if (!value || (json_is_array(value) && !json_array_size(value)) ||
-		(json_is_object(value) && !json_object_size(value)) || room < HEADING_BYTES)
-		return;
+	if (room < HEADING_BYTES)
+		return false;
 	room = MIN_OF(room - HEADING_BYTES, (size_t)part->share_bytes);
 	if (part->kind == PART_OBJECT)
 		add_json(&body, value);
 	else
 		left_out = fill_list(part, value, room, &body);
-	if (part->kind == PART_OBJECT && body.len > room) {
-		strbuf_clear(&body);
-		strbuf_addstr(&body, "(too long to show)\n");
-	}
+	if (part->kind == PART_OBJECT && body.len > room)
+		return false;
 	strbuf_addf(text, "## %s\n%s", part->heading, body.buf);
 	if (left_out)
 		strbuf_addf(text, "(%zu %s left out for length)\n", left_out, part->left_out);
 	strbuf_addch(text, '\n');
+	return true;
+}
+
+/* A patch to review stands in a part of its own, where its diff can be read. */
+static json_t *view_of(const json_t *request)
+{
+	json_t *view = json_copy((json_t *)request),
+	       *wanted = json_deep_copy(json_object_get(request, "wanted"));
+	json_t *review = json_object_get(wanted, "review");
+	const char *diff = json_text_of(review, "diff");
+	if (*diff) {
+		json_object_set_new(view, "review",
+			json_pack("[{s:s, s:s}]", "path", json_text_of(review, "patch"), "text", diff));
+		json_object_del(review, "diff");
+	}
+	if (wanted)
+		json_object_set_new(view, "wanted", wanted);
+	return view;
 }
 
 void prompt_build(const json_t *request, struct prompt *prompt)
 {
+	CLEANUP(strbuf_release) struct strbuf omitted = STRBUF_INIT;
+	CLEANUP(json_decref_ptr) json_t *view = view_of(request);
 	strbuf_clear(&prompt->system);
 	strbuf_clear(&prompt->user);
 	strbuf_addstr(&prompt->system, instructions);
-	for (size_t i = 0; i < N_PARTS; i++)
-		fill_part(&parts[i], request, PROMPT_BYTES - prompt->system.len - prompt->user.len,
-			&prompt->user);
+	for (size_t i = 0; i < N_PARTS; i++) {
+		const json_t *value = json_object_get(view, parts[i].key);
+		size_t used = prompt->system.len + prompt->user.len + OMITTED_BYTES;
+		if (!is_empty(value) && !fill_part(&parts[i], value, PROMPT_BYTES - used, &prompt->user))
+			strbuf_addf(&omitted, "%s%s", omitted.len ? "; " : "", parts[i].heading);
+	}
+	if (omitted.len)
+		strbuf_addf(&prompt->user, "(Left out for length: %s.)\n", omitted.buf);
 }
 
 void prompt_build_repair(const char *problem, struct strbuf *text)

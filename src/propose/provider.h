@@ -20,7 +20,8 @@ struct chat_question {
 	const struct chat_message *messages;
 	size_t n_messages;
 	int max_output_tokens;
-	const char *schema; /* of the answer; NULL = the server is not asked to hold the model to one */
+	bool limits_completion; /* the limit is called max_completion_tokens */
+	const char *schema;     /* of the answer; NULL = the server is not asked to hold the model to one */
 };
 
 struct chat_reply {

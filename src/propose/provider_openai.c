@@ -21,8 +21,8 @@ static json_t *request(const struct chat_question *q)
 		json_array_append_new(messages,
 			message_json(q->messages[i].from_model ? "assistant" : "user", q->messages[i].text));
 	json_t *body = json_pack("{s:o, s:o, s:i, s:b, s:{s:b}}", "model", json_from_text(q->model),
-		"messages", messages, "max_tokens", q->max_output_tokens, "stream", 1, "stream_options",
-		"include_usage", 1);
+		"messages", messages, q->limits_completion ? "max_completion_tokens" : "max_tokens",
+		q->max_output_tokens, "stream", 1, "stream_options", "include_usage", 1);
 	if (q->schema)
 		json_object_set_new(body, "response_format",
 			json_pack("{s:s, s:{s:s, s:o}}", "type", "json_schema", "json_schema", "name",

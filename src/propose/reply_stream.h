@@ -11,11 +11,17 @@
 struct reply_stream {
 	const struct provider *provider;
 	struct chat_reply *reply;
-	const char *key;           /* what was sent with the question: never shown; NULL = none */
-	struct strbuf line, whole; /* what came since the last line end; everything that is no event */
-	bool done;                 /* the server said so */
+	const char *key; /* what was sent with the question: never shown; NULL = none */
+	struct strbuf line, data,
+		whole;                /* since the last line end; of the event; everything that is no event */
+	bool has_begun, after_return; /* a line was read; the last byte was CR */
+	bool done;                    /* the server said so */
 	int events, bad_events;
 };
+
+/* All that is passed is borrowed; key may be NULL. */
+void reply_stream_init(
+	struct reply_stream *s, const struct provider *provider, struct chat_reply *reply, const char *key);
 
 /* false = the reply is complete. */
 bool reply_stream_feed(struct reply_stream *s, const char *bytes, size_t length);

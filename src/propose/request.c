@@ -11,10 +11,15 @@
 static const double bytes_per_gib = 1024.0 * 1024 * 1024;
 static void set_number(json_t *object, const char *key, double value)
 {
-	/* Six digits: nothing here is known better, and a short text costs fewer tokens. */
+	static const double exact_below = 1e15;
 	char text[32];
 	if (!isfinite(value))
 		return;
+	if (value == floor(value) && fabs(value) < exact_below) {
+		json_object_set_new(object, key, json_integer((json_int_t)value));
+		return;
+	}
+	/* Six digits: nothing measured here is known better, and a short text costs fewer tokens. */
 	snprintf(text, sizeof(text), "%.6g", value);
 	json_t *number = json_loads(text, JSON_DECODE_ANY, NULL);
 	json_object_set_new(object, key, number ? number : json_real(value));

@@ -115,7 +115,7 @@ the_cost() { # as hostile_server.py has it for a good reply
 }
 
 @test "what takes longer than its time is asked for again, and counts" {
-	for reply in drip keep_alive_only never; do
+	for reply in drip keep_alive_only never early_hints; do
 		chat openai $reply timeout=1 usd_in=1
 		ends failed 2 "(attempt 2)"
 		holds 'd["tokens_in"] > 0 and d["usd"] > 0 and d["estimated"] and d["seconds"] >= 1.9'
@@ -191,6 +191,9 @@ the_cost() { # as hostile_server.py has it for a good reply
 	ends input 1 "HTTP 401: \\\\x1b[31mIncorrect API key provided: ****************************. (is the key right?)"
 	chat openai text_with_key
 	ends ok 1 "your key is ****************************"
+	chat openai escaped_key
+	ends ok 1
+	holds 'json.loads(d["text"])["configurations"][0]["reason"].strip("*") == ""'
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do # wherever the message is cut
 		"$driver" openai "http://127.0.0.1:$port/refuses_at_length"
 		"$driver" openai "http://127.0.0.1:$port/html_with_key"
@@ -222,8 +225,24 @@ the_cost() { # as hostile_server.py has it for a good reply
 			structured = {"response_format", "tools", "tool_choice"}
 			assert structured & first.keys() and not structured & second.keys()'
 	done
-	chat openai no_schema.once schema=1 attempts=1
-	ends input 1 "HTTP 400: response_format is not supported"
+	chat openai no_schema.once schema=1 attempts=1 # no other attempt of the same question
+	ends ok 2
+}
+
+@test "a server that calls the limit by its newer name gets it by that" {
+	chat openai new_limit output=77 attempts=1
+	ends ok 2
+	get "$port" requests/new_limit | python3 -c 'if True:
+		import json, sys
+		first, second = json.load(sys.stdin)
+		assert first["max_tokens"] == 77 and "max_completion_tokens" not in first
+		assert second["max_completion_tokens"] == 77 and "max_tokens" not in second'
+}
+
+@test "a reply that has not ended costs what has come, not what its beginning says" {
+	chat anthropic long_then_cut attempts=1
+	ends failed 1
+	holds 'd["tokens_in"] == 120 and d["tokens_out"] >= 500 and d["estimated"]'
 }
 
 @test "a server that does not count is estimated, one that counts nonsense not believed" {

@@ -22,11 +22,7 @@ static void read_cut(
 	struct reading *r, const struct provider *provider, const char *bytes, size_t length, size_t cut)
 {
 	r->reply = (struct chat_reply){.text = STRBUF_INIT, .tokens_in = NAN, .tokens_out = NAN};
-	r->stream = (struct reply_stream){.provider = provider,
-		.reply = &r->reply,
-		.key = "\"choices",
-		.line = STRBUF_INIT,
-		.whole = STRBUF_INIT};
+	reply_stream_init(&r->stream, provider, &r->reply, "\"choices");
 	r->err = (struct err)ERR_INIT;
 	if (reply_stream_feed(&r->stream, bytes, cut))
 		reply_stream_feed(&r->stream, bytes + cut, length - cut);

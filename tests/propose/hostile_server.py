@@ -147,6 +147,16 @@ class Reply(BaseHTTPRequestHandler):
     def cut_off(self):
         self.stream(self.events(ANSWER[:20], None, None), end=False)
 
+    def long_then_cut(self):
+        """The only count that comes is that of the beginning."""
+        self.stream(anthropic("x" * 4000, (120, 30), None), end=False)
+
+    def early_hints(self):
+        """Says that it goes on, and does not."""
+        self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        self.wfile.flush()
+        time.sleep(LONGEST_S)
+
     def cut_off_late(self):
         """After the last word, before the end of the transfer."""
         events = list(self.events(ANSWER))
@@ -252,6 +262,17 @@ class Reply(BaseHTTPRequestHandler):
         if "response_format" in self.body or "tools" in self.body:
             return self.error(400, "response_format is not supported")
         return self.good()
+
+    def new_limit(self):
+        if "max_completion_tokens" not in self.body:
+            return self.error(400, "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                                   "Use 'max_completion_tokens' instead.")
+        return self.good()
+
+    def escaped_key(self):
+        """The key as JSON may spell it, in the answer's own text."""
+        spelled = "".join("\\u%04x" % ord(c) for c in KEY)
+        self.stream(self.events(ANSWER.replace("\u00fc", spelled)))
 
     def no_usage(self):
         self.stream(self.events(ANSWER, None))

@@ -231,6 +231,32 @@ static void a_program_left_behind_does_not_hold_us(void **state)
 	assert_int_equal(o.output.len, 60000);
 }
 
+/* In a session of its own it is out of reach; it ends when nobody reads what it writes. */
+static void a_program_that_writes_for_ever_does_not_hold_us(void **state)
+{
+	(void)state;
+	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
+	struct process_run run = {.timeout_s = 100, .errors_kept_bytes = 100};
+	/* Which of them are in their sessions is known before the script ends. */
+	assert_int_equal(shell("d=$(mktemp -d); mkfifo $d/f; for i in 1 2 3 4; do setsid sh -c \"echo >$d/f; exec "
+			       "yes\" >&2 & read x <$d/f; done; rm -r $d; echo done",
+				 run, &o),
+		OK);
+	assert_string_equal(o.output.buf, "done\n");
+	assert_true(o.errors.len <= 100);
+}
+
+static void a_program_that_changes_its_group_is_ended(void **state)
+{
+	(void)state;
+	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
+	struct process_run run = {.timeout_s = 2};
+	assert_int_equal(shell("exec python3 -c 'import os, time; os.setpgid(0, os.getpgid(os.getppid())); "
+			       "time.sleep(1000)'",
+				 run, &o),
+		ERR_FAILED);
+}
+
 static void what_cannot_start_says_why(void **state)
 {
 	(void)state;
@@ -351,6 +377,8 @@ int main(void)
 		cmocka_unit_test(a_stop_takes_the_whole_group),
 		cmocka_unit_test(of_long_errors_the_end_is_kept),
 		cmocka_unit_test(a_program_left_behind_does_not_hold_us),
+		cmocka_unit_test(a_program_that_writes_for_ever_does_not_hold_us),
+		cmocka_unit_test(a_program_that_changes_its_group_is_ended),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(closed_standard_descriptors),
 		cmocka_unit_test(no_descriptor_is_left_or_inherited),

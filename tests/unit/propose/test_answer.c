@@ -70,7 +70,8 @@ static void reads_all_kinds(void **state)
 	assert_true(a->configurations[0].predicted_bytes == 2147483648.0);
 	assert_int_equal(a->n_priors, 1);
 	assert_true(fabs(a->priors[0].gain_ln - log(0.8)) < 1e-12);
-	assert_true(a->priors[0].gain_sd_ln == 0.1 && a->priors[0].memory_bytes == -1610612736.0);
+	assert_true(fabs(a->priors[0].gain_sd_ln - 0.1 / 0.8) < 1e-12 &&
+		    a->priors[0].memory_bytes == -1610612736.0);
 	assert_true(isnan(a->priors[0].memory_sd_bytes));
 	assert_int_equal(a->n_patches, 2);
 	assert_string_equal(a->patches[0].name, "fuse-the-norm");
@@ -124,6 +125,11 @@ static const struct useless {
 	{"{\"priors\": [{\"knob\": \"threads\", \"setting\": \"4\", \"speedup\": 1, \"speedup_sd\": -1}]}",
 		"priors[0] an uncertainty must be above 0"},
 	{"{\"patches\": [{\"name\": \"a\"}]}", "patches[0] needs either 'diff'"},
+	{"{\"priors\": [{\"knob\": \"threads\", \"setting\": \"4\", \"memory_gib\": 1e300}]}",
+		"priors[0] 'memory_gib' and 'memory_sd_gib' are memory of a device"},
+	{"{\"configurations\": [{\"settings\": {}, \"peak_gib\": -1}]}",
+		"configurations[0] 'peak_gib' is the memory of a device, above 0"},
+	{"{\"a\" \"\xC2\x9B\"}", "line 1: not valid JSON: ':' expected near '\"\\xc2\\x9b\"'"},
 	{"{\"reviews\": [{\"patch\": \"threads\", \"verdict\": \"accept\"}]}",
 		"reviews[0] 'patch' names none of the patches"},
 	{"{\"configurations\": [{\"settings\": {\"a\\u001b[31m\": 1}}]}",
@@ -140,6 +146,20 @@ static void says_what_is_wrong(void **state)
 		if (strncmp(f.err.message, useless[i].message, strlen(useless[i].message)) != 0)
 			fail_msg("%zu: %s", i, f.err.message);
 	}
+	tear_down(&f);
+}
+
+static void patches_have_names_of_their_own(void **state)
+{
+	(void)state;
+	struct fixture f;
+	set_up(&f);
+	assert_int_equal(parse(&f, "{\"patches\": [{\"name\": \"x\", \"diff\": \"\"}, {\"name\": \"x-2\", "
+				   "\"diff\": \"\"},"
+				   " {\"name\": \"x\", \"diff\": \"\"}]}"),
+		OK);
+	assert_string_equal(f.answer.patches[1].name, "x-2");
+	assert_string_equal(f.answer.patches[2].name, "x-3");
 	tear_down(&f);
 }
 
@@ -192,6 +212,7 @@ int main(void)
 		cmocka_unit_test(reads_all_kinds),
 		cmocka_unit_test(keeps_what_is_good),
 		cmocka_unit_test(says_what_is_wrong),
+		cmocka_unit_test(patches_have_names_of_their_own),
 		cmocka_unit_test(takes_an_empty_answer),
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(schema_is_json),

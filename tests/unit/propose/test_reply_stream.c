@@ -41,6 +41,19 @@ static const char anthropic_stream[] =
 	"\"usage\":{\"output_tokens\":5}}\n\n"
 	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
+/* As the standard allows it: a mark, lines that end with CR, data over several lines, and blanks behind the
+ * end. */
+static const char openai_returns[] =
+	"\xEF\xBB\xBF: hello\rdata: {\"choices\":[{\"index\":0,\rdata: \"delta\":{\"content\":\"{\\\"a\\\": "
+	"1}\"}}]}\r\r"
+	"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":5}}\r\rdata: [DONE] "
+	"\r\r";
+/* No empty lines between events. */
+static const char openai_dense[] = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\"\"}}]}\n"
+				   "data: {\"choices\":[{\"delta\":{\"content\":\": "
+				   "1}\"}}],\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":5}}\n"
+				   "data: [DONE]\n";
+
 static const struct sample {
 	const struct provider *provider;
 	const char *bytes;
@@ -48,14 +61,16 @@ static const struct sample {
 } samples[] = {
 	{&provider_openai, openai_stream, false},
 	{&provider_openai, openai_whole, true},
+	{&provider_openai, openai_returns, false},
+	{&provider_openai, openai_dense, false},
 	{&provider_anthropic, anthropic_stream, false},
 };
 
 static void read_in_two(const struct sample *sample, size_t cut_at)
 {
 	struct chat_reply reply = {.text = STRBUF_INIT, .tokens_in = NAN, .tokens_out = NAN};
-	struct reply_stream s = {
-		.provider = sample->provider, .reply = &reply, .line = STRBUF_INIT, .whole = STRBUF_INIT};
+	struct reply_stream s;
+	reply_stream_init(&s, sample->provider, &reply, NULL);
 	struct err err = ERR_INIT;
 	size_t length = strlen(sample->bytes);
 	if (reply_stream_feed(&s, sample->bytes, cut_at))
@@ -81,14 +96,12 @@ static void joins_what_was_cut(void **state)
 static void names_what_is_no_reply(void **state)
 {
 	(void)state;
-	static const char *const bodies[] = {
-		"<html>\x1b[31m502</html>", "", "[1]", "data: {\n\n", "\xff\xfe"};
+	static const char *const bodies[] = {"<html>\x1b[31m502</html>", "", "[1]",
+		"{\"detail\":\"Not found\"}", "data: {\n\n", "\xff\xfe"};
 	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
 		struct chat_reply reply = {.text = STRBUF_INIT};
-		struct reply_stream s = {.provider = &provider_openai,
-			.reply = &reply,
-			.line = STRBUF_INIT,
-			.whole = STRBUF_INIT};
+		struct reply_stream s;
+		reply_stream_init(&s, &provider_openai, &reply, NULL);
 		struct err err = ERR_INIT;
 		reply_stream_feed(&s, bodies[i], strlen(bodies[i]));
 		assert_int_equal(reply_stream_end(&s, &err), ERR_FAILED);
@@ -119,10 +132,8 @@ static void names_what_broke_off(void **state)
 #undef PIECE
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct chat_reply reply = {.text = STRBUF_INIT};
-		struct reply_stream s = {.provider = &provider_openai,
-			.reply = &reply,
-			.line = STRBUF_INIT,
-			.whole = STRBUF_INIT};
+		struct reply_stream s;
+		reply_stream_init(&s, &provider_openai, &reply, NULL);
 		struct err err = ERR_INIT;
 		reply_stream_feed(&s, rows[i].bytes, strlen(rows[i].bytes));
 		assert_int_equal(reply_stream_end(&s, &err), rows[i].message ? ERR_FAILED : OK);
@@ -138,10 +149,8 @@ static void passes_on_a_reported_fault(void **state)
 	static const char body[] = "data: {\"error\":{\"message\":\"overloaded\",\"type\":\"x\"}}\n\n";
 	for (size_t i = 0; i < 2; i++) {
 		struct chat_reply reply = {.text = STRBUF_INIT};
-		struct reply_stream s = {.provider = i ? &provider_anthropic : &provider_openai,
-			.reply = &reply,
-			.line = STRBUF_INIT,
-			.whole = STRBUF_INIT};
+		struct reply_stream s;
+		reply_stream_init(&s, i ? &provider_anthropic : &provider_openai, &reply, NULL);
 		reply_stream_feed(&s, body, strlen(body));
 		assert_int_equal(reply_stream_end(&s, NULL), OK);
 		assert_string_equal(reply.fault, "overloaded");

@@ -47,7 +47,7 @@ bool early_stop_update(struct early_stop_watch *watch, int update, double arrive
 
 void early_stop_fill(const struct early_stop_watch *watch, struct receipt *r)
 {
-	if (!watch->stopped || (r->failure != FAILURE_NONE && r->failure != FAILURE_STALL))
+	if (!watch->stopped)
 		return;
 	double slower_ln = early_stop_slower_ln(&watch->test);
 	r->failure = FAILURE_STOPPED_SLOW;

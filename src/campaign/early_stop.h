@@ -32,7 +32,8 @@ enum err_code early_stop_begin(const struct campaign *c, const struct execute_re
 	struct early_stop_watch *ret_watch, struct err *reterr) MUST_CHECK;
 /* Of the first rank, as it arrived. True: stop the job. */
 bool early_stop_update(struct early_stop_watch *watch, int update, double arrived_s);
-/* After the run's own failures are in the receipt: those come first. */
+/* For a run that was stopped here. Whatever it printed then is no cause: told to stop, a job may say or do
+ * anything, and its end is not its own. */
 void early_stop_fill(const struct early_stop_watch *watch, struct receipt *r);
 void early_stop_end(struct early_stop_watch *watch);
 

@@ -137,11 +137,33 @@ static void add_hidden(struct words *w, const char *path)
 	}
 }
 
+/* Another hidden folder, on the same side of the job's own, holds it: that hides it, too. */
+static bool is_covered(
+	struct words *w, const struct run_request *r, size_t index, const char *path, const char *dir)
+{
+	for (size_t i = 0; r->hidden[i]; i++) {
+		const char *other = canonical(w, r->hidden[i]);
+		if (i == index || !other || !path_is_dir(other) || is_below(other, dir) != is_below(path, dir))
+			continue;
+		if (is_below(path, other) && (strcmp(path, other) != 0 || i < index))
+			return true;
+	}
+	return false;
+}
+
+/* Canonical; NULL = there is nothing to hide. */
+static const char *hidden_path(
+	struct words *w, const struct run_request *r, size_t index, const char *dir)
+{
+	const char *path = canonical(w, r->hidden[index]);
+	return path && !is_covered(w, r, index, path, dir) ? path : NULL;
+}
+
 /* Hidden paths that hold the job's folder are hidden before it is mounted, those inside it afterwards. */
 static void add_hidden_paths(struct words *w, const struct run_request *r, const char *dir, bool inside)
 {
 	for (size_t i = 0; r->hidden && r->hidden[i]; i++) {
-		const char *path = canonical(w, r->hidden[i]);
+		const char *path = hidden_path(w, r, i, dir);
 		if (path && is_below(path, dir) == inside)
 			add_hidden(w, path);
 	}
@@ -157,17 +179,22 @@ static void add_shown_paths(struct words *w, const struct run_request *r)
 	}
 }
 
+static void seal(struct words *w, const char *path)
+{
+	if (path && path_is_dir(path)) {
+		add(w, "--remount-ro");
+		add(w, path);
+	}
+}
+
 /* What stands in a hidden folder's place is empty and stays so: behind all mounts below it, which keep their
  * own rights. */
-static void seal_hidden_paths(struct words *w, const struct run_request *r)
+static void seal_hidden_paths(struct words *w, const struct run_request *r, const char *dir)
 {
-	for (size_t i = 0; r->hidden && r->hidden[i]; i++) {
-		const char *path = canonical(w, r->hidden[i]);
-		if (path && path_is_dir(path)) {
-			add(w, "--remount-ro");
-			add(w, path);
-		}
-	}
+	for (size_t i = 0; i < ARRAY_LEN(control_sockets); i++)
+		seal(w, control_sockets[i]);
+	for (size_t i = 0; r->hidden && r->hidden[i]; i++)
+		seal(w, hidden_path(w, r, i, dir));
 }
 
 static void add_read_only(struct words *w, const struct run_request *r, const char *dir)
@@ -226,7 +253,7 @@ enum err_code sandbox_argv(const struct sandbox *sandbox, const struct run_reque
 	add_read_only(&w, request, dir);
 	add_hidden_paths(&w, request, dir, true);
 	add_mount(&w, "--bind", events, events);
-	seal_hidden_paths(&w, request);
+	seal_hidden_paths(&w, request, dir);
 	add(&w, "--");
 	const char **argv = arena_array(arena, w.count + 1, sizeof(*argv));
 	memcpy(argv, w.items, w.count * sizeof(*argv));

@@ -10,6 +10,7 @@ setup_file() {
 	sed -i 's/updates: 12/updates: 40/; s/frozen_files/horizon: 100\n  frozen_files/' infrarsi.yaml
 	# And one so slow that the noise of a busy machine cannot hide it.
 	sed -i 's/milliseconds \*= 1.5;/milliseconds *= 20;/' train.c
+	sed -i 's/values: \[normal, broken\]/values: [normal, broken, shouts]/' infrarsi.yaml
 	git commit -qam longer
 	lock
 	infrarsi doctor --seed 7 >"$BATS_FILE_TMPDIR/doctor.txt"
@@ -37,6 +38,18 @@ careful_after_quick() { # ARGUMENTS of run: a trial twice as fast as the referen
 	equals True "$(json 'd["gain_ln"] < 0')"
 	run infrarsi show 2
 	has "it can never be the winner"
+}
+
+@test "what a job says when it is stopped is no cause" {
+	infrarsi run --accept-noise --trials 2 --search-only --early-stop --start algorithm=quick \
+		--start algorithm=careful,mode=shouts
+	run infrarsi show 2 --json
+	equals slower "$(json 'd["status"]')"
+	equals stopped_slow "$(ledger "select json_extract(body, '\$.failure') from entry where kind = 'finished' and trial = 2")"
+	run infrarsi show 2 --log
+	has "RuntimeError: terminated" # it did say so
+	run infrarsi explain
+	lacks "mode=shouts  failed"
 }
 
 @test "the receipt of a stopped trial says so, to who judges it again" {

@@ -241,3 +241,12 @@ SH
 	lacks "does not pass"
 	grep -q data.txt infrarsi.lock
 }
+
+@test "a worktree inside its own bare repository is hidden and sealed like any other" {
+	git clone -q --bare . ../bare.git
+	git -C ../bare.git worktree add -q main HEAD
+	cd ../bare.git/main
+	infrarsi init --accept >/dev/null
+	run -0 infrarsi doctor --hurry --require-sandbox
+	has "Reference"
+}

@@ -143,7 +143,8 @@ static bool is_covered(
 {
 	for (size_t i = 0; r->hidden[i]; i++) {
 		const char *other = canonical(w, r->hidden[i]);
-		if (i == index || !other || !path_is_dir(other) || is_below(other, dir) != is_below(path, dir))
+		if (i == index || !other || !path_is_dir(other) ||
+			is_below(other, dir) != is_below(path, dir))
 			continue;
 		if (is_below(path, other) && (strcmp(path, other) != 0 || i < index))
 			return true;
@@ -152,8 +153,7 @@ static bool is_covered(
 }
 
 /* Canonical; NULL = there is nothing to hide. */
-static const char *hidden_path(
-	struct words *w, const struct run_request *r, size_t index, const char *dir)
+static const char *hidden_path(struct words *w, const struct run_request *r, size_t index, const char *dir)
 {
 	const char *path = canonical(w, r->hidden[index]);
 	return path && !is_covered(w, r, index, path, dir) ? path : NULL;

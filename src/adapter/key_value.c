@@ -239,6 +239,15 @@ static bool follow(const struct line_form *form, size_t i, const char *text, str
 	return read_value(ret_pair, text + form->pairs[i].length);
 }
 
+/* What a bracket belongs to may be decided behind the number ("tensor(5 loss=2)"). */
+static bool leaves_bracket_open(const char *lead, size_t length)
+{
+	int open = 0;
+	for (size_t i = 0; i < length; i++)
+		open += (lead[i] == '(') - (lead[i] == ')' && open > 0);
+	return open > 0;
+}
+
 /* lead: from the end of the pair before to the number. */
 static void remember(
 	struct line_form *form, size_t i, const char *lead, bool evaluation, const struct pair *pair)
@@ -248,7 +257,7 @@ static void remember(
 		return;
 	form->pairs[i].length = 0;
 	/* Whether a dash joins two words depends on what stands before it (is_joined()). */
-	if (length >= LEAD_SIZE || *lead == '-')
+	if (length >= LEAD_SIZE || *lead == '-' || leaves_bracket_open(lead, length))
 		return;
 	form->pairs[i].form = pair->form;
 	form->pairs[i].evaluation = evaluation;

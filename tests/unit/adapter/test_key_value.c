@@ -177,6 +177,8 @@ static void the_line_before_does_not_matter(void **state)
 		"iter time (ms): 41.5 loss tensor(0.5) mem 512 MiB",
 		"00000 grad_norm=1.0 lr=0.1",
 		"INFO step 3 ppl=12.5 loss -0.25 mfu: 33% update 9",
+		"step=1 norm=tensor(5 loss=2.5 dt=0.4",
+		"step=1 norm=tensor(5 loss=2.5) dt=0.4",
 	};
 	struct random r;
 	struct line_form form = {0};

@@ -115,9 +115,10 @@ const struct mechanism *catalogue_find(const struct catalogue *c, const char *id
 /*
  * What is published for moving from one canonical value to another on a class of hardware: contrasts that
  * name the hardware, else those that name any, else none (false). Several are averaged by their number of
- * results. A contrast of the opposite direction counts with the opposite sign. `kernel_share`, the share of
- * an update that is spent where the mechanism works, scales what was not measured end to end (Amdahl); NAN =
- * unknown, then only end-to-end figures count.
+ * results, and the sd is that of their mixture; one without results does not count, one of the opposite
+ * direction does with the opposite sign. `kernel_share`, the share of an update that is spent where the
+ * mechanism works, scales what was not measured end to end (Amdahl); NAN = unknown, then only end-to-end
+ * figures count.
  */
 bool mechanism_published_gain(const struct mechanism *m, const char *hardware, const char *from,
 	const char *to, double kernel_share, double *ret_mean_ln, double *ret_sd_ln, const char **ret_source);

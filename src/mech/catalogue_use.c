@@ -35,9 +35,18 @@ static int direction(
 }
 
 struct gain_sum {
-	double n, mean_ln, variance;
+	double n, mean_ln, square, variance;
 	const char *source;
 };
+
+/* Amdahl: the rest of the update takes as long as before. Holds for losses, too. *ret_slope: its derivative,
+ * which carries the spread over. */
+static double whole_gain_ln(double kernel_gain_ln, double kernel_share, double *ret_slope)
+{
+	double left = exp(-kernel_gain_ln), time = 1 + kernel_share * (left - 1);
+	*ret_slope = kernel_share * left / time;
+	return -log(time);
+}
 
 static void add_contrasts(struct gain_sum *sum, const struct mechanism *m, const char *hardware,
 	const char *from, const char *to, double kernel_share)
@@ -45,19 +54,15 @@ static void add_contrasts(struct gain_sum *sum, const struct mechanism *m, const
 	for (size_t i = 0; i < m->n_priors; i++) {
 		const struct mechanism_prior *p = &m->priors[i];
 		int sign = strcmp(p->hardware, hardware) == 0 ? direction(m, p, from, to) : 0;
-		double gain_ln = p->mean_ln, scale = 1;
-		if (p->scope != PRIOR_END_TO_END) {
-			if (isnan(kernel_share))
-				continue;
-			/* Amdahl: the rest of the update takes as long as before. */
-			gain_ln = -log1p(kernel_share * expm1(-p->mean_ln));
-			scale = kernel_share;
-		}
-		if (!sign)
+		double gain_ln = sign * p->mean_ln, slope = 1;
+		if (!sign || !p->n || (p->scope != PRIOR_END_TO_END && isnan(kernel_share)))
 			continue;
+		if (p->scope != PRIOR_END_TO_END)
+			gain_ln = whole_gain_ln(gain_ln, kernel_share, &slope);
 		sum->n += p->n;
-		sum->mean_ln += p->n * sign * gain_ln;
-		sum->variance += p->n * scale * scale * p->sd_ln * p->sd_ln;
+		sum->mean_ln += p->n * gain_ln;
+		sum->square += p->n * gain_ln * gain_ln;
+		sum->variance += p->n * slope * slope * p->sd_ln * p->sd_ln;
 		if (!sum->source)
 			sum->source = p->source;
 	}
@@ -75,7 +80,9 @@ bool mechanism_published_gain(const struct mechanism *m, const char *hardware, c
 	if (!sum.n)
 		return false;
 	*ret_mean_ln = sum.mean_ln / sum.n;
-	*ret_sd_ln = sqrt(sum.variance / sum.n);
+	/* Of a mixture: what each contrast is unsure of, and how far they are apart. */
+	double apart = fmax(sum.square / sum.n - *ret_mean_ln * *ret_mean_ln, 0);
+	*ret_sd_ln = sqrt(sum.variance / sum.n + apart);
 	*ret_source = sum.source;
 	return true;
 }

@@ -107,6 +107,22 @@ static void finds_published_gains(void **state)
 	assert_false(mechanism_published_gain(m, "a100", "false", "true", NAN, &mean, &sd, &source));
 	assert_true(mechanism_published_gain(m, "a100", "false", "true", 0.5, &mean, &sd, &source));
 	assert_true(fabs(mean + log(0.5 + 0.5 / 6.875)) < 1e-4);
+	/* The derivative of -ln(0.5 + 0.5 e^-m) is 0.5 e^-m / (0.5 + 0.5 e^-m); the sd is 0.9639. */
+	assert_true(fabs(sd - 0.9639 * (0.5 / 6.875) / (0.5 + 0.5 / 6.875)) < 1e-4);
+	/* Against it: half of the update takes 6.875 times as long. */
+	assert_true(mechanism_published_gain(m, "a100", "true", "false", 0.5, &mean, &sd, &source));
+	assert_true(fabs(mean + log(0.5 + 0.5 * 6.875)) < 1e-3);
+	/* Two that disagree, four results of 0.256 and one of 0.7701: mean 0.35882, and of the mixture the
+	 * variance (4 * 0.128^2 + 0.3851^2) / 5 + (4 * 0.256^2 + 0.7701^2) / 5 - 0.35882^2. */
+	m = find("zero_quantized_comm");
+	assert_true(mechanism_published_gain(m, "h100", "off", "both", NAN, &mean, &sd, &source));
+	assert_true(fabs(mean - 0.35882) < 1e-9);
+	assert_true(fabs(sd * sd - ((4 * 0.128 * 0.128 + 0.3851 * 0.3851) / 5 +
+					   (4 * 0.256 * 0.256 + 0.7701 * 0.7701) / 5 - 0.35882 * 0.35882)) <
+		    1e-9);
+	/* Only said, not measured. */
+	assert_false(mechanism_published_gain(
+		find("dataloader_workers"), "cpu", "2", "4", NAN, &mean, &sd, &source));
 }
 
 static void knows_conflicts_from_both_sides(void **state)

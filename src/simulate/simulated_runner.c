@@ -81,8 +81,7 @@ static void add_start(
 	strbuf_addf(&line,
 		"{\"e\":\"start\",\"schema\":1,\"nonce\":\"%s\",\"rank\":0,\"world\":1,\"stack\":"
 		"\"simulated\",\"model_digest\":\"%064x\",\"precision\":{\"storage\":\"bf16\",\"compute\":"
-		"\"bf16\"},"
-		"\"seq_len\":128,\"global_batch\":32}",
+		"\"bf16\"},\"seq_len\":128,\"global_batch\":32}",
 		environment_value(request->env, "INFRARSI_NONCE"), 1);
 	add_line(o, run->started_s, &line);
 }

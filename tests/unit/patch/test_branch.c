@@ -154,8 +154,7 @@ static void test_refused(void **state)
 		{"main^{tree}", "there is no such branch"},
 		{"alone", "branch alone: it has no history in common with the task's commit"},
 		{"clash", "it does not merge into the reference: a.c: hunk 1 of the reference (line 7) and "
-			  "hunk 1 of "
-			  "clash (line 7) change the same lines"},
+			  "hunk 1 of clash (line 7) change the same lines"},
 		{"outside", "other.c: the path leaves the task's folder"},
 		{"notes", "notes.txt: this file is not editable"},
 		{"mode", "job/a.c: mode changes are not accepted"},

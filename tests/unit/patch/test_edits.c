@@ -143,8 +143,7 @@ static void test_refused(void **state)
 		{NULL, "x", "there is no file dir/a.c; an empty old makes a new one"},
 		{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n    return 1;\n",
 			"the closest place is dir/a.c:1 (99% alike): line 3 differs in tabs and spaces of "
-			"the "
-			"indentation: expected '    return 1;', line 3 has '\\treturn 1;'"},
+			"the indentation: expected '    return 1;', line 3 has '\\treturn 1;'"},
 		{"a = 1;  \nb = 2;\n", "a = 1;\nb = 2;\n",
 			"line 1 differs in white space at the end of the line"},
 		{"a = 1;\r\nb = 2;\r\n", "a = 1;\nb = 2;\n",

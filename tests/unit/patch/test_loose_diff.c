@@ -141,8 +141,7 @@ static void test_refused(void **state)
 			"line 3, '    z = x', is not in the file before line 5", 3},
 		{"tabs", "if x:\n\treturn 1\n", HEADER "@@\n if x:\n-    return 1\n+    return 2\n",
 			"line 2 differs in tabs and spaces of the indentation: expected '    return 1', line "
-			"2 has "
-			"'\\treturn 1'",
+			"2 has '\\treturn 1'",
 			3},
 		{"nothing alike", OLD, HEADER "@@\n-#include <stdio.h>\n+#include <math.h>\n",
 			"nothing there is similar", 3},

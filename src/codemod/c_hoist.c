@@ -114,15 +114,30 @@ static bool is_local(struct rewrite *r, TSNode function, const char *name)
 	return c.changed;
 }
 
+/* Given to what may be a macro, which can assign it: names in capitals, and what the file defines. */
+static void see_macro(struct rewrite *r, TSNode call, void *context)
+{
+	struct changes *c = context;
+	const char *name = node_text(r, node_field(call, "function"));
+	bool has_capital = strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	const char *define = arena_printf(r->arena, "define %s(", name);
+	if (has_capital || strstr(r->file->text, define))
+		c->changed |= subtree_has_word(r, node_field(call, "arguments"), c->name);
+}
+
 struct locals {
-	TSNode function;
-	bool all;
+	TSNode function, loop;
+	bool all, kept;
 };
 
 static void look_at_origin(struct rewrite *r, TSNode node, void *context)
 {
 	struct locals *l = context;
-	l->all &= is_local(r, l->function, node_text(r, node));
+	struct changes c = {.name = node_text(r, node)};
+	l->all &= is_local(r, l->function, c.name);
+	visit_kind(r, l->function, "pointer_expression", see_address, &c);
+	visit_kind(r, l->loop, "call_expression", see_macro, &c);
+	l->kept &= !c.changed;
 }
 
 static TSNode function_of(TSNode node)
@@ -159,22 +174,24 @@ static void hoist(struct rewrite *r, TSNode call, void *context)
 	TSNode loop = loop_to_leave(r, call, arguments);
 	if (ts_node_is_null(loop))
 		return;
-	struct locals locals = {.function = function_of(call), .all = true};
+	struct locals locals = {.function = function_of(call), .loop = loop, .all = true, .kept = true};
 	visit_kind(r, arguments, "identifier", look_at_origin, &locals);
 	TSNode before = ts_node_prev_named_sibling(loop);
 	if (!locals.all) {
 		rewrite_refuse(r, call, "a variable outside of the function may change in the loop");
 		return;
 	}
-	if (!node_is_kind(ts_node_parent(loop), "compound_statement")) {
+	if (!locals.kept) {
+		rewrite_refuse(r, call, "a variable may be changed through a pointer or a macro");
+		return;
+	}
+	if (!node_is_kind(ts_node_parent(loop), "compound_statement") || !node_indent(r, loop)) {
 		rewrite_refuse(r, call, "there is no place for a variable before the loop");
 		return;
 	}
 	/* A directive stays with its loop; variables of other blocks are not known before it. */
 	TSNode at = node_is_kind(before, "preproc_call") ? before : loop;
-	TSPoint column = ts_node_start_point(loop);
-	const char *indent = arena_strndup(
-		r->arena, r->file->text + ts_node_start_byte(loop) - column.column, column.column);
+	const char *indent = node_indent(r, loop);
 	const char *name = arena_printf(r->arena, "hoisted_%s_%d", function->name, ++*n);
 	size_t line = ts_node_start_byte(at) - ts_node_start_point(at).column;
 	rewrite_insert(r, line,
@@ -187,7 +204,7 @@ static void hoist(struct rewrite *r, TSNode call, void *context)
 static void run(struct rewrite *r)
 {
 	int n = 0;
-	if (file_has_word(r, "hoisted_")) /* names that could meet */
+	if (strstr(r->file->text, "hoisted_")) /* names that could meet */
 		return;
 	visit_kind(r, r->root, "call_expression", hoist, &n);
 }

@@ -66,6 +66,17 @@ static void keep_together(struct rewrite *r, TSNode pragma, TSNode loop, const c
 	r->n_places++;
 }
 
+/* Sums by thread, in the order in which threads come, or loops that pair up by their schedule. */
+static bool knows_its_thread(struct rewrite *r, TSNode pragma, TSNode loop)
+{
+	static const char *const words[] = {
+		"omp_get_thread_num", "omp_get_num_threads", "atomic", "critical", "threadprivate"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (subtree_has_word(r, loop, words[i]))
+			return true;
+	return subtree_has_word(r, pragma, "nowait");
+}
+
 static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
 {
 	const char *text = node_text(r, pragma);
@@ -79,6 +90,10 @@ static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
 		return;
 	visit_kind(r, loop, "for_statement", look_at_inner, &b);
 	bool is_given = strstr(text, "schedule");
+	if ((b.uneven || is_given) && knows_its_thread(r, pragma, loop)) {
+		rewrite_refuse(r, pragma, "which thread does what may matter here");
+		return;
+	}
 	if (strstr(text, "reduction") || subtree_has_word(r, pragma, "ordered")) {
 		if (b.uneven || is_given)
 			rewrite_refuse(r, pragma, "a reduction's order would change with the schedule");
@@ -98,7 +113,8 @@ const struct codemod codemod_c_omp_schedule = {
 	{"omp-schedule", "OpenMP loops scheduled by the shape of their work", "omp_schedule",
 		"forward,backward,optimizer",
 		"parallel for: guided where inner loops depend on the counter, static where they do not and "
-		"dynamic was asked for and nothing in the loop is conditional; not with reductions",
+		"dynamic was asked for and nothing in the loop is conditional; not with reductions, atomics "
+		"or thread numbers",
 		LANGUAGE_C},
 	run_schedule};
 
@@ -182,6 +198,49 @@ static bool walks_columns(struct rewrite *r, struct product *p, TSNode sum)
 	return false;
 }
 
+struct declared {
+	const char *name, *type;
+	int n, n_own;
+};
+
+static void look_at_parameter(struct rewrite *r, TSNode node, void *context)
+{
+	struct declared *d = context;
+	TSNode declarator = node_field(node, "declarator");
+	if (!subtree_has_word(r, node, d->name))
+		return;
+	d->n++;
+	bool is_pointer = node_is_kind(declarator, "pointer_declarator") &&
+			  node_text_is(r, node_field(declarator, "declarator"), d->name);
+	d->n_own += is_pointer && subtree_has_word(r, declarator, "restrict") &&
+		    node_text_is(r, node_field(node, "type"), d->type);
+}
+
+static void look_at_declaration(struct rewrite *r, TSNode node, void *context)
+{
+	struct declared *d = context;
+	TSNode declarator = node_field(node, "declarator");
+	if (!subtree_has_word(r, node, d->name))
+		return;
+	/* Where it only stands in an initialiser it is no declaration of it. */
+	bool is_array = node_is_kind(declarator, "array_declarator") &&
+			node_text_is(r, node_field(declarator, "declarator"), d->name);
+	d->n += is_array || !node_is_kind(declarator, "init_declarator");
+	d->n_own += is_array && node_text_is(r, node_field(node, "type"), d->type);
+}
+
+/* The sums go through memory now: that must be as exact as the variable was, and nobody else's. */
+static bool is_own_memory(struct rewrite *r, const struct product *p, const char *name)
+{
+	struct declared d = {.name = name, .type = p->type};
+	TSNode function = p->outer;
+	while (!ts_node_is_null(function) && !node_is_kind(function, "function_definition"))
+		function = ts_node_parent(function);
+	visit_kind(r, function, "parameter_declaration", look_at_parameter, &d);
+	visit_kind(r, node_field(function, "body"), "declaration", look_at_declaration, &d);
+	return d.n == 1 && d.n_own == 1;
+}
+
 static bool read_store(struct rewrite *r, struct product *p, TSNode last)
 {
 	TSNode store = ts_node_named_child(last, 0);
@@ -191,13 +250,11 @@ static bool read_store(struct rewrite *r, struct product *p, TSNode last)
 		!node_is_kind(target, "subscript_expression") || !node_is_kind(base, "identifier") ||
 		!node_text_is(r, node_field(store, "right"), p->total) || subtree_has_word(r, target, p->k))
 		return false;
-	/* The sum goes through memory now: it must be kept as exactly there as in the variable. */
 	const char *name = node_text(r, base);
-	bool same_type = strstr(r->file->text, arena_printf(r->arena, "%s *%s", p->type, name)) ||
-			 strstr(r->file->text, arena_printf(r->arena, "%s *restrict %s", p->type, name));
 	p->store = store;
 	p->target = node_text(r, target);
-	return same_type && subtree_has_word(r, target, p->j) && !subtree_has_word(r, p->inner, name);
+	return is_own_memory(r, p, name) && subtree_has_word(r, target, p->j) &&
+	       !subtree_has_word(r, p->inner, name);
 }
 
 /* "for (...)" without the body. */
@@ -211,10 +268,7 @@ static const char *head_of(struct rewrite *r, TSNode loop)
 
 static void exchange(struct rewrite *r, const struct product *p)
 {
-	TSPoint at = ts_node_start_point(p->outer);
-	const char *text = r->file->text;
-	const char *indent =
-		arena_strndup(r->arena, text + ts_node_start_byte(p->outer) - at.column, at.column);
+	const char *indent = node_indent(r, p->outer);
 	const char *outer = head_of(r, p->outer), *inner = head_of(r, p->inner);
 	rewrite_replace(r, ts_node_start_byte(p->outer), ts_node_end_byte(p->outer),
 		arena_printf(r->arena, "%s\n%s\t%s = 0;\n%s%s\n%s\t%s\n%s\t\t%s += %s;", outer, indent,
@@ -242,13 +296,15 @@ static void find_columns(struct rewrite *r, TSNode loop, void *context)
 	if (!counts_up_from_zero(r, loop) || !counts_up_from_zero(r, p.inner))
 		rewrite_refuse(r, loop, "a loop does not count up from 0 by one");
 	else if (!read_store(r, &p, ts_node_named_child(body, 2)))
-		rewrite_refuse(r, loop, "the result is kept in another type, or is read in the loop");
+		rewrite_refuse(r, loop,
+			"the result is kept in another type, or may be read in the loop (restrict would say "
+			"that it is not)");
 	else if (subtree_has_word(r, node_field(p.inner, "condition"), p.j))
 		rewrite_refuse(r, loop, "the inner loop's bound depends on the outer one");
 	else if (node_is_kind(ts_node_prev_named_sibling(loop), "preproc_call"))
 		rewrite_refuse(r, loop, "a directive belongs to the loop");
-	else if (!node_is_kind(ts_node_parent(loop), "compound_statement"))
-		rewrite_refuse(r, loop, "two loops do not fit where one stands without braces");
+	else if (!node_is_kind(ts_node_parent(loop), "compound_statement") || !node_indent(r, loop))
+		rewrite_refuse(r, loop, "two loops do not fit where this one stands");
 	else
 		exchange(r, &p);
 }

@@ -5,12 +5,18 @@
  */
 #include "base/base.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codemod/rewrite.h"
 
 enum { PARAMETERS = 16 };
+
+static bool is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
 
 struct function {
 	const char *name;
@@ -46,6 +52,8 @@ static bool read_parameters(struct rewrite *r, TSNode list, struct function *f)
 		TSNode parameter = ts_node_named_child(list, i),
 		       declarator = node_field(parameter, "declarator");
 		int position = f->n_parameters++;
+		if (node_is_kind(declarator, "array_declarator"))
+			return false; /* a pointer by another spelling, and no place for the word */
 		if (!node_is_kind(declarator, "pointer_declarator"))
 			continue;
 		if (!is_number_type(r, parameter) || f->n == PARAMETERS)
@@ -79,20 +87,23 @@ static const char *base_of(struct rewrite *r, TSNode argument)
 
 struct memory {
 	const char *name;
-	bool is_own;
+	int n, n_own; /* declarations of the name in the caller */
 };
 
-static void look_at_array(struct rewrite *r, TSNode node, void *context)
+static void look_at_declaration(struct rewrite *r, TSNode name, void *context)
 {
 	struct memory *m = context;
-	m->is_own |= node_text_is(r, node_field(node, "declarator"), m->name);
-}
-
-static void look_at_pointer(struct rewrite *r, TSNode node, void *context)
-{
-	struct memory *m = context;
-	m->is_own |= node_text_is(r, node_field(node, "declarator"), m->name) &&
-		     subtree_has_word(r, node, "restrict");
+	TSNode up = ts_node_parent(name);
+	if (!node_text_is(r, name, m->name))
+		return;
+	bool is_array =
+		node_is_kind(up, "array_declarator") && ts_node_eq(node_field(up, "declarator"), name);
+	bool is_pointer = node_is_kind(up, "pointer_declarator");
+	bool is_other = node_is_kind(up, "init_declarator") && ts_node_eq(node_field(up, "declarator"), name);
+	bool is_parameter = is_array && node_is_kind(ts_node_parent(up), "parameter_declaration");
+	m->n += is_array || is_pointer || is_other || node_is_kind(up, "declaration") ||
+		node_is_kind(up, "parameter_declaration");
+	m->n_own += (is_array && !is_parameter) || (is_pointer && subtree_has_word(r, up, "restrict"));
 }
 
 static bool is_own_memory(struct rewrite *r, TSNode call, const char *name)
@@ -101,9 +112,8 @@ static bool is_own_memory(struct rewrite *r, TSNode call, const char *name)
 	TSNode caller = call;
 	while (!ts_node_is_null(caller) && !node_is_kind(caller, "function_definition"))
 		caller = ts_node_parent(caller);
-	visit_kind(r, node_field(caller, "body"), "array_declarator", look_at_array, &m);
-	visit_kind(r, node_field(caller, "declarator"), "pointer_declarator", look_at_pointer, &m);
-	return m.is_own;
+	visit_kind(r, caller, "identifier", look_at_declaration, &m);
+	return m.n == 1 && m.n_own == 1;
 }
 
 static void check_call(struct rewrite *r, TSNode call, void *context)
@@ -122,15 +132,16 @@ static void check_call(struct rewrite *r, TSNode call, void *context)
 	}
 }
 
-struct mentions {
-	const char *name;
-	int n;
-};
-
-static void count_mention(struct rewrite *r, TSNode node, void *context)
+/* In the whole text: also where a macro or a comment names it. */
+static int count_mentions(const struct rewrite *r, const char *name)
 {
-	struct mentions *m = context;
-	m->n += node_text_is(r, node, m->name);
+	size_t n = strlen(name);
+	int found = 0;
+	for (const char *p = r->file->text; (p = strstr(p, name)); p += n) {
+		bool begins = p == r->file->text || !is_name_byte(p[-1]);
+		found += begins && !is_name_byte(p[n]);
+	}
+	return found;
 }
 
 static void consider(struct rewrite *r, TSNode definition, void *context)
@@ -143,13 +154,11 @@ static void consider(struct rewrite *r, TSNode definition, void *context)
 	f.name = node_text(r, node_field(declarator, "declarator"));
 	if (!read_parameters(r, node_field(declarator, "parameters"), &f))
 		return;
-	struct mentions mentions = {.name = f.name};
 	visit_kind(r, r->root, "call_expression", check_call, &f);
-	visit_kind(r, r->root, "identifier", count_mention, &mentions);
 	if (!f.calls)
 		return;
-	/* Its own name and one for each call: else a pointer to it is kept, or it was declared before. */
-	if (mentions.n != f.calls + 1) {
+	/* Its own name and one for each call: else a pointer to it is kept, a macro calls it, or the like. */
+	if (count_mentions(r, f.name) != f.calls + 1) {
 		rewrite_refuse(r, definition, "the function is used by more than calls in this file");
 		return;
 	}
@@ -162,8 +171,16 @@ static void consider(struct rewrite *r, TSNode definition, void *context)
 	r->n_places++;
 }
 
+static bool is_header(const char *path)
+{
+	size_t n = strlen(path);
+	return n >= 2 && strcmp(path + n - 2, ".h") == 0;
+}
+
 static void run(struct rewrite *r)
 {
+	if (is_header(r->file->path)) /* who includes it may call what it defines */
+		return;
 	visit_kind(r, r->root, "function_definition", consider, NULL);
 }
 

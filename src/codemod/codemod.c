@@ -10,7 +10,7 @@ static const struct codemod *const table[] = {
 	&codemod_py_fused_optimizer,
 	&codemod_py_set_to_none,
 	&codemod_py_bucket_view,
-	&codemod_py_loader,
+	&codemod_py_pin_memory,
 	&codemod_py_attention,
 	&codemod_py_compile,
 	&codemod_py_item_sync,

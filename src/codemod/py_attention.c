@@ -71,12 +71,36 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The mask's name is that of a lower triangle of ones: a buffer of this class of module, or a variable. */
+static bool is_triangle(struct rewrite *r, const char *name)
+{
+	static const char *const forms[] = {"register_buffer(\"%s\",torch.tril(torch.ones(",
+		"register_buffer('%s',torch.tril(torch.ones(", "%s=torch.tril(torch.ones("};
+	const char *file = node_dense_text(r, r->root);
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		const char *word = strstr(forms[i], "%s");
+		const char *text =
+			arena_printf(r->arena, "%.*s%s%s", (int)(word - forms[i]), forms[i], name, word + 2);
+		if (strstr(file, text))
+			return true;
+	}
+	return false;
+}
+
+/* masked_fill(<triangle>[...] == 0, float('-inf')) */
 static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
 	const char *text = node_dense_text(r, node_field(assignment, "right"));
 	const char *call = arena_printf(r->arena, "%s.masked_fill(", s->scores);
-	return has_prefix(text, call) && strstr(text, "==0,float(") && strstr(text, "-inf") &&
-	       node_text_is(r, node_field(assignment, "left"), s->scores) && file_has_word(r, "tril");
+	if (!has_prefix(text, call) || !node_text_is(r, node_field(assignment, "left"), s->scores))
+		return false;
+	const char *mask = text + strlen(call), *end = strstr(mask, "==0,float(");
+	if (!end || (strcmp(end, "==0,float('-inf'))") != 0 && strcmp(end, "==0,float(\"-inf\"))") != 0))
+		return false;
+	const char *name = has_prefix(mask, "self.") ? mask + strlen("self.") : mask;
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	bool is_whole = name + length == end || name[length] == '[';
+	return length && is_whole && is_triangle(r, arena_strndup(r->arena, name, length));
 }
 
 static bool is_softmax(struct rewrite *r, TSNode assignment, const struct steps *s)

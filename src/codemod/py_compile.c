@@ -66,11 +66,12 @@ static void run(struct rewrite *r)
 		rewrite_refuse(r, p.statement, "several models are moved to a device");
 	} else if (is_in_loop(p.statement)) {
 		rewrite_refuse(r, p.statement, "the model is moved under a condition or in a loop");
+	} else if (!node_indent(r, p.statement)) {
+		rewrite_refuse(r, p.statement, "the move stands on a line with something else");
 	} else {
-		TSPoint at = ts_node_start_point(p.statement);
 		rewrite_insert(r, ts_node_end_byte(p.statement),
-			arena_printf(r->arena, "\n%.*s%s = torch.compile(%s)", (int)at.column,
-				r->file->text + ts_node_start_byte(p.statement) - at.column, p.name, p.name));
+			arena_printf(r->arena, "\n%s%s = torch.compile(%s)", node_indent(r, p.statement),
+				p.name, p.name));
 		r->n_places++;
 	}
 }

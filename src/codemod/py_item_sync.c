@@ -20,7 +20,7 @@ struct uses {
 	int sums, others;
 };
 
-/* Every use beside the sum must be one that turns a tensor into text or a number by itself: formatting,
+/* Every use beside the sum must be one that turns a tensor into text or a number by itself: a format,
  * float(), int(). A plain reset to zero is one too. */
 static bool is_harmless(struct rewrite *r, TSNode name)
 {
@@ -32,8 +32,9 @@ static bool is_harmless(struct rewrite *r, TSNode name)
 		return node_is_kind(right, "float") || node_is_kind(right, "integer");
 	}
 	for (; !ts_node_is_null(up) && !node_is_kind(up, "expression_statement"); up = ts_node_parent(up)) {
+		/* Without a format ("{total:.3f}") a tensor shows itself as one. */
 		if (node_is_kind(up, "interpolation"))
-			return true;
+			return count_kind(r, up, "format_specifier") > 0;
 		if (node_is_kind(up, "call") &&
 			(strcmp(call_name(r, up), "float") == 0 || strcmp(call_name(r, up), "int") == 0))
 			return true;
@@ -68,8 +69,9 @@ static void keep_on_device(struct rewrite *r, TSNode sum, void *context)
 		rewrite_refuse(r, sum, "the sum is used where a tensor may not do");
 		return;
 	}
+	/* As wide as what .item() gives is summed: a sum of bf16 stops growing. */
 	rewrite_replace(r, ts_node_start_byte(right), ts_node_end_byte(right),
-		arena_printf(r->arena, "%s.detach()", node_text(r, tensor)));
+		arena_printf(r->arena, "%s.detach().float()", node_text(r, tensor)));
 	r->n_places++;
 }
 

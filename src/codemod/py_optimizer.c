@@ -61,6 +61,13 @@ static void free_gradients(struct rewrite *r, TSNode call, void *context)
 	TSNode value = call_keyword(r, call, "set_to_none");
 	if (strcmp(call_name(r, call), "zero_grad") != 0 || !node_text_is(r, value, "False"))
 		return;
+	/* With zeros the optimizer also updates what had no gradient (decay, momentum); with none it does
+	 * not. */
+	if (file_has_word(r, "requires_grad") || file_has_word(r, "requires_grad_") ||
+		file_has_word(r, "find_unused_parameters") || file_has_word(r, "grad")) {
+		rewrite_refuse(r, call, "some parameters may go without a gradient, or gradients are read");
+		return;
+	}
 	rewrite_replace(r, ts_node_start_byte(value), ts_node_end_byte(value), "True");
 	r->n_places++;
 }
@@ -70,8 +77,10 @@ static void run_set_to_none(struct rewrite *r)
 	visit_kind(r, r->root, "call", free_gradients, NULL);
 }
 
-const struct codemod codemod_py_set_to_none = {
-	{"set-to-none", "gradients freed instead of filled with zeros", "zero_grad_set_to_none",
-		"optimizer,backward", "zero_grad(set_to_none=False), which is not torch's default any more",
-		LANGUAGE_PYTHON},
+const struct codemod codemod_py_set_to_none = {{"set-to-none", "gradients freed instead of filled with zeros",
+						       "zero_grad_set_to_none", "optimizer,backward",
+						       "zero_grad(set_to_none=False), which is not torch's "
+						       "default any more, in a file that neither reads "
+						       "gradients nor freezes parameters",
+						       LANGUAGE_PYTHON},
 	run_set_to_none};

@@ -1,4 +1,4 @@
-/* Data parallelism and data loading: copies that need not be made, work that need not wait. */
+/* Data parallelism and data loading: copies that need not be made or wait. */
 #include "base/base.h"
 
 #include <string.h>
@@ -34,57 +34,28 @@ const struct codemod codemod_py_bucket_view = {
 		LANGUAGE_PYTHON},
 	run_bucket_view};
 
-/* Workers keep the order of rows (the sampler stays in the main process), but each has its own random
- * numbers: a data set that draws some would give other data. */
-static const char *random_use(struct rewrite *r)
-{
-	static const char *const words[] = {
-		"random", "rand", "randint", "randn", "randperm", "transforms", "default_rng"};
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (file_has_word(r, words[i]))
-			return words[i];
-	return NULL;
-}
-
-static void overlap_loading(struct rewrite *r, TSNode call, void *context)
+/* Workers are left to the user: they draw other random numbers, and each of them reads an iterable data set
+ * whole. */
+static void pin(struct rewrite *r, TSNode call, void *context)
 {
 	(void)context;
-	if (strcmp(call_name(r, call), "DataLoader") != 0)
+	if (strcmp(call_name(r, call), "DataLoader") != 0 || !file_has_word(r, "cuda") ||
+		!ts_node_is_null(call_keyword(r, call, "pin_memory")))
 		return;
-	TSNode workers = call_keyword(r, call, "num_workers");
-	bool has_workers = !ts_node_is_null(workers) && !node_text_is(r, workers, "0");
-	bool pins = !ts_node_is_null(call_keyword(r, call, "pin_memory"));
-	if (call_has_splat(call)) {
+	if (call_has_splat(call))
 		rewrite_refuse(r, call, "its arguments come from elsewhere");
-		return;
-	}
-	if (!pins && file_has_word(r, "cuda"))
+	else
 		call_add_argument(r, call, "pin_memory=True");
-	if (has_workers)
-		return;
-	if (random_use(r)) {
-		rewrite_refuse(r, call, "workers draw other random numbers, and this file uses some");
-		return;
-	}
-	if (!ts_node_is_null(workers)) {
-		rewrite_replace(r, ts_node_start_byte(workers), ts_node_end_byte(workers), "2");
-		r->n_places++;
-	} else {
-		call_add_argument(r, call, "num_workers=2");
-	}
-	if (ts_node_is_null(call_keyword(r, call, "persistent_workers")))
-		call_add_argument(r, call, "persistent_workers=True");
 }
 
-static void run_loader(struct rewrite *r)
+static void run_pin(struct rewrite *r)
 {
-	visit_kind(r, r->root, "call", overlap_loading, NULL);
+	visit_kind(r, r->root, "call", pin, NULL);
 }
 
-const struct codemod codemod_py_loader = {
-	{"loader-workers", "batches are loaded beside the training, into pinned memory for a GPU",
-		"dataloader_workers", "data",
-		"DataLoader without workers, in a file that draws no random numbers; pin_memory where the "
-		"file uses cuda",
+const struct codemod codemod_py_pin_memory = {
+	{"pin-memory", "batches are loaded into pinned memory, from which a GPU copies faster",
+		"dataloader_pin_memory", "data",
+		"DataLoader without pin_memory, in a file that uses cuda; the number of workers stays",
 		LANGUAGE_PYTHON},
-	run_loader};
+	run_pin};

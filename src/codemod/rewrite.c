@@ -63,6 +63,13 @@ TSNode node_field(TSNode node, const char *field)
 	return ts_node_child_by_field_name(node, field, (uint32_t)strlen(field));
 }
 
+const char *node_indent(struct rewrite *r, TSNode node)
+{
+	size_t width = ts_node_start_point(node).column, start = ts_node_start_byte(node) - width;
+	const char *indent = arena_strndup(r->arena, r->file->text + start, width);
+	return strspn(indent, " \t") == width ? indent : NULL;
+}
+
 static bool is_word_byte(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
@@ -142,7 +149,9 @@ TSNode call_keyword(struct rewrite *r, TSNode call, const char *name)
 bool call_has_splat(TSNode call)
 {
 	TSNode arguments = node_field(call, "arguments");
-	for (uint32_t i = 0; !ts_node_is_null(arguments) && i < ts_node_named_child_count(arguments); i++) {
+	if (!node_is_kind(arguments, "argument_list"))
+		return true;
+	for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++) {
 		TSNode argument = ts_node_named_child(arguments, i);
 		if (node_is_kind(argument, "dictionary_splat") || node_is_kind(argument, "list_splat"))
 			return true;

@@ -30,8 +30,8 @@ struct codemod {
 };
 
 extern const struct codemod codemod_py_fused_optimizer, codemod_py_set_to_none, codemod_py_bucket_view,
-	codemod_py_loader, codemod_py_attention, codemod_py_compile, codemod_py_item_sync, codemod_c_restrict,
-	codemod_c_omp_schedule, codemod_c_loop_order, codemod_c_hoist;
+	codemod_py_pin_memory, codemod_py_attention, codemod_py_compile, codemod_py_item_sync,
+	codemod_c_restrict, codemod_c_omp_schedule, codemod_c_loop_order, codemod_c_hoist;
 
 void rewrite_replace(struct rewrite *r, size_t start, size_t end, const char *text);
 void rewrite_insert(struct rewrite *r, size_t at, const char *text);
@@ -50,6 +50,9 @@ TSNode node_field(TSNode node, const char *field);
 bool file_has_word(const struct rewrite *r, const char *word);
 bool subtree_has_word(struct rewrite *r, TSNode node, const char *word);
 
+/* The blanks before the node on its line; NULL where something else stands there. */
+const char *node_indent(struct rewrite *r, TSNode node);
+
 /* Each node of the kind, in order of the text. */
 typedef void (*visit_fn)(struct rewrite *r, TSNode node, void *context);
 void visit_kind(struct rewrite *r, TSNode top, const char *kind, visit_fn visit, void *context);
@@ -58,7 +61,7 @@ size_t count_kind(struct rewrite *r, TSNode top, const char *kind);
 /* Python calls. */
 const char *call_name(struct rewrite *r, TSNode call);                 /* the last part of what is called */
 TSNode call_keyword(struct rewrite *r, TSNode call, const char *name); /* its value, or a null node */
-bool call_has_splat(TSNode call);
+bool call_has_splat(TSNode call); /* or a generator for its only argument: nothing can be added */
 void call_add_argument(struct rewrite *r, TSNode call, const char *argument);
 
 #endif

@@ -24,9 +24,14 @@
 #define USUAL_SCALE "* (1.0 / math.sqrt(k.size(-1)))"
 #define USUAL_MASK "self.bias[:, :, :T, :T] == 0"
 #define PRODUCT(head, outer, body)                                                                           \
-	"static void product(const float *a, const float *b, float *c, int n)\n{\n" head                     \
+	"static void product(const float *a, const float *b, float *restrict c, int n)\n{\n" head            \
 	"\tfor (int j = 0; j < n; " outer                                                                    \
 	") {\n\t\tfloat s = 0;\n\t\tfor (int k = 0; k < n; k++)\n\t\t\t" body "\n\t\tc[j] = s;\n\t}\n}\n"
+#define LOOPS(before, body)                                                                                  \
+	before "for (int j = 0; j < n; j++) {\n\t\tfloat s = 0;\n\t\tfor (int k = 0; k < n; "                \
+	       "k++)\n\t\t\t" body "\n\t\tc[j] = s;\n\t}\n"
+#define NOT_OWN                                                                                              \
+	"the result is kept in another type, or may be read in the loop (restrict would say that it is not)"
 
 /* wanted: lines that must be in the diff, or NULL; reason: of the refusal, or NULL. */
 static const struct example {
@@ -53,12 +58,22 @@ static const struct example {
 	{"bucket-view", "t.py", "m = DistributedDataParallel(m)\np.grad.detach_()\n", {NULL},
 		"gradients that are views cannot be detached in place (detach_)"},
 	{"bucket-view", "t.py", "m = DDP(m)\n", {NULL}, NULL}, /* whose DDP? */
-	{"loader-workers", "t.py", "l = DataLoader(d, num_workers=0)\n",
-		{"+l = DataLoader(d, num_workers=2, persistent_workers=True)\n"}, NULL},
-	{"loader-workers", "t.py", "x.cuda()\nl = DataLoader(d, num_workers=4)\n",
+	{"pin-memory", "t.py", "x.cuda()\nl = DataLoader(d, num_workers=4)\n",
 		{"+l = DataLoader(d, num_workers=4, pin_memory=True)\n"}, NULL},
-	{"loader-workers", "t.py", "import random\nl = DataLoader(d)\n", {NULL},
-		"workers draw other random numbers, and this file uses some"},
+	{"pin-memory", "t.py", "x.cuda()\nl = DataLoader(d, **options)\n", {NULL},
+		"its arguments come from elsewhere"},
+	{"pin-memory", "t.py", "l = DataLoader(d)\n", {NULL}, NULL}, /* no GPU to copy to */
+	{"fused-optimizer", "t.py", TORCH "o = optim.SGD(p for p in model.parameters())\n", {NULL},
+		"its arguments come from elsewhere and may choose an implementation"},
+	{"set-to-none", "t.py", "p.requires_grad_(False)\no.zero_grad(set_to_none=False)\n", {NULL},
+		"some parameters may go without a gradient, or gradients are read"},
+	/* Another mask, in a file that has a triangle, too. */
+	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, "pad_mask == 0", "", "y"), {NULL},
+		"the mask is not the causal one of torch.tril"},
+	{"compile", "t.py", "import torch\ndef f(model): model.to(d)\n", {NULL},
+		"the move stands on a line with something else"},
+	{"no-item-sync", "t.py", "t = 0.0\nfor x in xs:\n    t += loss.item()\nprint(f'{t}')\n", {NULL},
+		"the sum is used where a tensor may not do"},
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, USUAL_MASK, "", "y"),
 		{"+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)\n",
 			"-    y = att @ v\n", " def attend(self, q, k, v, T):\n"},
@@ -82,7 +97,7 @@ static const struct example {
 		"the file compiles something already"},
 	{"compile", "t.py", "import torch\nx = x.to(device)\n", {NULL}, NULL},
 	{"no-item-sync", "t.py", "t = 0.0\nfor x in xs:\n    t += loss.item()\nprint(f'{t / 3:.2f}')\n",
-		{"+    t += loss.detach()\n"}, NULL},
+		{"+    t += loss.detach().float()\n"}, NULL},
 	{"no-item-sync", "t.py", "t = 0.0\nfor x in xs:\n    t += loss.item()\nlog.append(t)\n", {NULL},
 		"the sum is used where a tensor may not do"},
 	{"no-item-sync", "t.py", "t += loss.item()\n", {NULL}, NULL}, /* no loop */
@@ -96,12 +111,61 @@ static const struct example {
 	{"loop-order", "t.c", PRODUCT("#pragma omp parallel for\n", "j++", "s += a[k] * b[k * n + j];"),
 		{NULL}, "a directive belongs to the loop"},
 	{"loop-order", "t.c", PRODUCT("", "j++", "s += c[k] * b[k * n + j];"), {NULL},
-		"the result is kept in another type, or is read in the loop"},
+		"the result is kept in another type, or may be read in the loop (restrict would say that it "
+		"is not)"},
 	{"loop-order", "t.c", PRODUCT("", "j++", "s += a[k] * b[j * n + k];"), {NULL}, NULL}, /* along rows */
+	/* Memory that a or b may share, a type that only looks like the sum's, and a call on the loop's line.
+	 */
+	{"loop-order", "t.c",
+		"static void product(const float *a, const float *b, float *c, int n)\n{\n" LOOPS(
+			"\t", "s += a[k] * b[k * n + j];") "}\n",
+		{NULL}, NOT_OWN},
+	{"loop-order", "t.c",
+		"static void product(const float *a, const float *b, unsigned short *restrict c, float *cos, "
+		"int n)\n{\n" LOOPS("\t", "s += a[k] * b[k * n + j];") "}\n",
+		{NULL}, NOT_OWN},
+	{"loop-order", "t.c",
+		"static void product(const float *a, const float *b, float *restrict c, int n)\n{\n" LOOPS(
+			"\tn++; ", "s += a[k] * b[k * n + j];") "}\n",
+		{NULL}, "two loops do not fit where this one stands"},
+	{"omp-schedule", "t.c",
+		"void f(int n)\n{\n#pragma omp parallel for schedule(dynamic)\n\tfor (int i = 0; i < n; "
+		"i++)\n\t\tsum[omp_get_thread_num()] += a[i];\n}\n",
+		{NULL}, "which thread does what may matter here"},
+	{"hoist", "t.c",
+		"void f(float *x, int n, int d)\n{\n\tn++; for (int i = 0; i < n; i++)\n\t\tx[i] = "
+		"sqrtf(d);\n}\n",
+		{NULL}, "there is no place for a variable before the loop"},
+	{"hoist", "t.c",
+		"void f(float *x, int n, float d)\n{\n\tfloat *p = &d;\n\tfor (int i = 0; i < n; "
+		"i++)\n\t\tx[i] = "
+		"sqrtf(d), *p = x[i];\n}\n",
+		{NULL}, "a variable may be changed through a pointer or a macro"},
+	{"hoist", "t.c",
+		"void f(float *x, int n, float d)\n{\n\tfor (int i = 0; i < n; i++) "
+		"{\n\t\tNEXT(d);\n\t\tx[i] = "
+		"sqrtf(d);\n\t}\n}\n",
+		{NULL}, "a variable may be changed through a pointer or a macro"},
+	{"hoist", "t.c",
+		"void f(float *x, int n, float d)\n{\n\tfloat hoisted_sqrtf_1;\n\tfor (int i = 0; i < n; "
+		"i++)\n\t\tx[i] = sqrtf(d);\n}\n",
+		{NULL}, NULL},
+	{"restrict", "t.c",
+		"static void add(float *y, const float *x, float z[])\n{\n\ty[0] += x[0] + z[0];\n}\nvoid "
+		"g(void)\n{\n\tfloat a[8], b[8];\n\tadd(a, b, a);\n}\n",
+		{NULL}, NULL},
+	{"restrict", "t.c",
+		"static void add(float *y, const float *x, int n)\n{\n\ty[n] += x[n];\n}\n#define TWICE(p) "
+		"add(p, p, "
+		"8)\nvoid g(void)\n{\n\tfloat a[8], b[8];\n\tadd(a, b, 8);\n}\n",
+		{NULL}, "the function is used by more than calls in this file"},
+	{"restrict", "t.h",
+		"static void add(float *y, const float *x, int n)\n{\n\ty[n] += x[n];\n}\nstatic void "
+		"g(void)\n{\n\tfloat a[8], b[8];\n\tadd(a, b, 8);\n}\n",
+		{NULL}, NULL},
 	{"omp-schedule", "t.c",
 		"void f(int n)\n{\n#pragma omp parallel for\n\tfor (int i = 0; i < n; i++)\n\t\tfor (int j = "
-		"0; j <= "
-		"i; j++)\n\t\t\tg(i, j);\n}\n",
+		"0; j <= i; j++)\n\t\t\tg(i, j);\n}\n",
 		{"+#pragma omp parallel for schedule(guided)\n"}, NULL},
 	{"omp-schedule", "t.c",
 		"void f(int n)\n{\n#pragma omp parallel for schedule(dynamic, 1)\n\tfor (int i = 0; i < n; "
@@ -109,18 +173,15 @@ static const struct example {
 		{"+#pragma omp parallel for schedule(static)\n"}, NULL},
 	{"omp-schedule", "t.c",
 		"void f(int n)\n{\n#pragma omp parallel for schedule(dynamic)\n\tfor (int i = 0; i < n; "
-		"i++)\n\t\tif "
-		"(a[i])\n\t\t\tg(i);\n}\n",
+		"i++)\n\t\tif (a[i])\n\t\t\tg(i);\n}\n",
 		{NULL}, "passes of the loop may differ in their work"},
 	{"omp-schedule", "t.c",
 		"void f(int n)\n{\n#pragma omp parallel for reduction(+ : s) schedule(dynamic)\n\tfor (int i "
-		"= 0; i < "
-		"n; i++)\n\t\ts += a[i];\n}\n",
+		"= 0; i < n; i++)\n\t\ts += a[i];\n}\n",
 		{NULL}, "a reduction's order would change with the schedule"},
 	{"hoist", "t.c",
 		"void f(float *x, int n, int d)\n{\n#pragma omp parallel for\n\tfor (int i = 0; i < n; "
-		"i++)\n\t\tx[i] "
-		"*= 1 / sqrtf((float)d);\n}\n",
+		"i++)\n\t\tx[i] *= 1 / sqrtf((float)d);\n}\n",
 		{"+\tconst float hoisted_sqrtf_1 = sqrtf((float)d);\n #pragma omp parallel for\n",
 			"+\t\tx[i] *= 1 / hoisted_sqrtf_1;\n"},
 		NULL},
@@ -132,8 +193,7 @@ static const struct example {
 		{NULL}, "a variable outside of the function may change in the loop"},
 	{"hoist", "t.c",
 		"void f(float *x, int n, float d)\n{\n\tif (n)\n\t\tfor (int i = 0; i < n; i++)\n\t\t\tx[i] "
-		"= "
-		"expf(d);\n}\n",
+		"= expf(d);\n}\n",
 		{NULL}, "there is no place for a variable before the loop"},
 	{"restrict", "t.c",
 		"static void add(float *y, const float *x, int n)\n{\n\tfor (int i = 0; i < n; "
@@ -143,8 +203,7 @@ static const struct example {
 	/* Different names of what may be one piece of memory. */
 	{"restrict", "t.c",
 		"static void add(float *y, const float *x, int n)\n{\n\ty[n] += x[n];\n}\nvoid g(float *p, "
-		"float "
-		"*q)\n{\n\tadd(p, q, 8);\n}\n",
+		"float *q)\n{\n\tadd(p, q, 8);\n}\n",
 		{NULL}, "a call may pass the same memory twice"},
 	{"restrict", "t.c",
 		"static void add(float *y, const float *x, int n)\n{\n\ty[n] += x[n];\n}\nvoid "

@@ -276,6 +276,24 @@ static void exchange(struct rewrite *r, const struct product *p)
 	r->n_places++;
 }
 
+/* NULL: the loops may be exchanged. */
+static const char *reason_against(struct rewrite *r, TSNode loop, struct product *p)
+{
+	if (!counts_up_from_zero(r, loop) || !counts_up_from_zero(r, p->inner))
+		return "a loop does not count up from 0 by one";
+	if (!read_store(r, p, ts_node_named_child(node_field(loop, "body"), 2)))
+		return "the result is kept in another type, or may be read in the loop (restrict would say "
+		       "that "
+		       "it is not)";
+	if (subtree_has_word(r, node_field(p->inner, "condition"), p->j))
+		return "the inner loop's bound depends on the outer one";
+	if (node_is_kind(ts_node_prev_named_sibling(loop), "preproc_call"))
+		return "a directive belongs to the loop";
+	if (!node_is_kind(ts_node_parent(loop), "compound_statement") || !node_indent(r, loop))
+		return "two loops do not fit where this one stands";
+	return NULL;
+}
+
 static void find_columns(struct rewrite *r, TSNode loop, void *context)
 {
 	struct product p = {.outer = loop};
@@ -293,18 +311,9 @@ static void find_columns(struct rewrite *r, TSNode loop, void *context)
 	TSNode sum = ts_node_named_child(only_statement(node_field(p.inner, "body")), 0);
 	if (!walks_columns(r, &p, sum))
 		return;
-	if (!counts_up_from_zero(r, loop) || !counts_up_from_zero(r, p.inner))
-		rewrite_refuse(r, loop, "a loop does not count up from 0 by one");
-	else if (!read_store(r, &p, ts_node_named_child(body, 2)))
-		rewrite_refuse(r, loop,
-			"the result is kept in another type, or may be read in the loop (restrict would say "
-			"that it is not)");
-	else if (subtree_has_word(r, node_field(p.inner, "condition"), p.j))
-		rewrite_refuse(r, loop, "the inner loop's bound depends on the outer one");
-	else if (node_is_kind(ts_node_prev_named_sibling(loop), "preproc_call"))
-		rewrite_refuse(r, loop, "a directive belongs to the loop");
-	else if (!node_is_kind(ts_node_parent(loop), "compound_statement") || !node_indent(r, loop))
-		rewrite_refuse(r, loop, "two loops do not fit where this one stands");
+	const char *reason = reason_against(r, loop, &p);
+	if (reason)
+		rewrite_refuse(r, loop, reason);
 	else
 		exchange(r, &p);
 }

@@ -276,10 +276,36 @@ static bool is_carried_over(const struct change *change, const struct fact *at, 
 	return false;
 }
 
+/* A pointer that is only ever set to memory: where it leads is kept, not what stands there. */
+static bool is_storage(const struct change *change, const struct fact *at, const char *name)
+{
+	bool allocated = false;
+	if (!is_pointer(change, at->source, at->function, name) || !spend(change, change->n_new))
+		return false;
+	for (size_t i = 0; i < change->n_new; i++) {
+		const struct fact *f = change->new[i];
+		if (f->kind != FACT_ASSIGN || !same_function(f, at) || strcmp(f->name, name) != 0)
+			continue;
+		const char *value = f->value;
+		struct token t;
+		char first[80] = "";
+		if (next_token(&value, &t))
+			memcpy(first, t.text, MIN_OF(t.length, sizeof(first) - 1));
+		bool is_call = next_token(&value, &t) && token_is(&t, "(");
+		bool is_nothing = !is_call && (strcmp(first, "NULL") == 0 || strcmp(first, "0") == 0);
+		if (!is_nothing && !(is_call && word_in(first, WORDS_ALLOCATE)))
+			return false;
+		allocated |= is_call;
+	}
+	return allocated;
+}
+
 static bool hands_out_earlier(
 	const struct change *change, const struct keepers *k, const struct fact *f, const char *value)
 {
 	struct token t;
+	if (is_storage(change, f, value))
+		return false;
 	for (const char *at = value; next_token(&at, &t);) {
 		char name[80] = "";
 		memcpy(name, t.text, MIN_OF(t.length, sizeof(name) - 1));

@@ -311,7 +311,7 @@ static bool is_git_variable(const char *variable)
 	return is_helper_variable(variable) && strncmp(variable, "LC_ALL=", 7) != 0;
 }
 
-/* With messages in English and no question at the terminal. */
+/* With messages in English and no question at the terminal; a path is no pattern, whatever it looks like. */
 static const char **git_environment(void)
 {
 	size_t n = 0, room = 0;
@@ -322,8 +322,9 @@ static const char **git_environment(void)
 		grow_array(&env, &room, n + 1, sizeof(*env));
 		env[n++] = *variable;
 	}
-	grow_array(&env, &room, n + 3, sizeof(*env));
+	grow_array(&env, &room, n + 4, sizeof(*env));
 	env[n++] = "GIT_TERMINAL_PROMPT=0";
+	env[n++] = "GIT_LITERAL_PATHSPECS=1";
 	env[n++] = "LC_ALL=C";
 	env[n] = NULL;
 	return env;

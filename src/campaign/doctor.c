@@ -15,11 +15,16 @@ enum { DEFAULT_RUNS = 4, FEWEST_RUNS = 3, FAILURES_ALLOWED = 2 };
 static const double probe_budget_s = 2;
 static const double quiet_sigma_pair = 0.03;
 
+static bool passes(const struct execution *run)
+{
+	return run->verdict.valid && run->has_time;
+}
+
 static int valid_references(const struct state *s)
 {
 	int n = 0;
 	for (size_t i = 0; i < s->n_references; i++)
-		n += s->references[i].verdict.valid && s->references[i].has_time;
+		n += passes(&s->references[i]);
 	return n;
 }
 
@@ -53,7 +58,8 @@ static const char *log_hint(struct campaign *c, const struct execution *run)
 	return "make the job run as infrarsi.yaml says";
 }
 
-static enum err_code reference_failed(struct campaign *c, const struct execution *run, struct err *reterr)
+static enum err_code reference_failed(struct campaign *c, const struct execution *run, enum err_code code,
+	const char *what, struct err *reterr)
 {
 	const struct verdict *v = &run->verdict;
 	const char *item = v->primary >= 0 ? item_infos[v->primary].name : "no usable step times";
@@ -62,12 +68,12 @@ static enum err_code reference_failed(struct campaign *c, const struct execution
 	const char *hint = run->failure == FAILURE_OOM ? "declare reference settings that fit in memory"
 			   : campaign_log_format(c)    ? log_hint(c, run)
 						       : hook_hint(c, run);
-	return err_set(reterr, ERR_FAILED,
-		"the reference itself does not pass: %s (%s)%s%s\n"
+	return err_set(reterr, code,
+		"%s: %s (%s)%s%s\n"
 		"log: %s/%s\n"
 		"next: %s; then  infrarsi doctor --new",
-		item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir, run->log_path,
-		hint);
+		what, item, reason, *run->evidence ? "\nevidence: " : "", run->evidence, c->dir,
+		run->log_path, hint);
 }
 
 static enum err_code execute_reference(
@@ -102,10 +108,28 @@ static enum err_code measure_references(struct campaign *c, int wanted, struct e
 			if (!s->n_references)
 				return err_set(reterr, ERR_FAILED,
 					"the reference could not be run; see the notes above");
-			return reference_failed(c, &s->references[s->n_references - 1], reterr);
+			return reference_failed(c, &s->references[s->n_references - 1], ERR_FAILED,
+				"the reference itself does not pass", reterr);
 		}
 	}
 	return OK;
+}
+
+enum err_code doctor_check_measured(struct campaign *c, struct err *reterr)
+{
+	const struct state *s = &c->state;
+	const struct execution *last = s->n_references ? &s->references[s->n_references - 1] : NULL;
+	if (s->has_campaign && s->has_noise)
+		return OK;
+	if (last && !passes(last))
+		return reference_failed(c, last, ERR_STATE,
+			"the reference has not been measured: doctor found that it does not pass", reterr);
+	if (last)
+		return err_set(reterr, ERR_STATE,
+			"the reference has passed %d of at least %d times that doctor runs it; next: "
+			"infrarsi doctor",
+			valid_references(s), FEWEST_RUNS);
+	return err_set(reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
 }
 
 static bool is_stale(const struct campaign *c)

@@ -26,7 +26,8 @@ static enum err_code read_from_snapshot(
 	char *object = xasprintf("%s:%s%s%s", c->snapshot.commit, prefix,
 		*prefix && prefix[strlen(prefix) - 1] != '/' ? "/" : "", path);
 	enum err_code code = git_run(c->task.root, ret_text, reterr, "cat-file", "blob", object, NULL);
-	return code == ERR_FAILED ? err_set(reterr, ERR_NOT_FOUND, "%s is not in the reference", path) : code;
+	/* ERR_INPUT: one patch that names it is refused, and the campaign goes on. */
+	return code == ERR_FAILED ? err_set(reterr, ERR_INPUT, "%s is not in the reference", path) : code;
 }
 
 static bool is_known(const struct state *s, const char *digest)

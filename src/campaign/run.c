@@ -45,7 +45,8 @@ static json_t *decision_json(const struct search *run, const struct decision *d)
 	json_object_set_new(body, "incumbent_ln", json_from_number(d->incumbent_ln));
 	json_object_set_new(body, "reason", json_from_text(d->reason));
 	CLEANUP(strbuf_release) struct strbuf switches = STRBUF_INIT;
-	search_switches_text(&s->search.switches, &switches);
+	if (strategy_has_models(run->strategy))
+		search_switches_text(&s->search.switches, &switches);
 	if (switches.len)
 		json_object_set_new(body, "switches", json_string(switches.buf));
 	return body;
@@ -235,14 +236,11 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 	return OK;
 }
 
-static enum err_code check_ready(
-	const struct campaign *c, const struct run_options *options, struct err *reterr)
+static enum err_code check_ready(struct campaign *c, const struct run_options *options, struct err *reterr)
 {
 	if (c->unreadable.code != OK)
 		return campaign_check_contract(c, reterr);
-	if (!c->state.has_campaign || !c->state.has_noise)
-		return err_set(
-			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
+	TRY(doctor_check_measured(c, reterr));
 	TRY(campaign_check_contract(c, reterr));
 	TRY(slots_check_reference(c, reterr));
 	if (c->state.noise.sigma_pair > NOISY_SIGMA_PAIR && !options->accept_noise)
@@ -264,6 +262,30 @@ static enum err_code check_worth(const struct campaign *c, const struct run_opti
 			c->task.path);
 	*ret_stops_not_worth = options->stop_when_not_worth || c->task.search_stop == STOP_NOT_WORTH;
 	return OK;
+}
+
+/* What the task file says of the controller, where another strategy searches. */
+static void note_what_is_ignored(const struct search *run)
+{
+	const struct task *task = &run->c->task;
+	CLEANUP(strbuf_release) struct strbuf switches = STRBUF_INIT;
+	if (strategy_has_models(run->strategy))
+		return;
+	search_switches_text(&task->search, &switches);
+	if (switches.len) {
+		CLEANUP(free_ptr)
+		char *text = xasprintf("search.operators_off, operators_on and starts of %s (%s) are for the "
+				       "strategy controller: %s proposes without them",
+			task->path, switches.buf, run->strategy->name);
+		search_note(run->c, text);
+	}
+	if (run->stops_not_worth) {
+		CLEANUP(free_ptr)
+		char *text = xasprintf("search.stop: worth of %s is for the strategy controller: %s fits no "
+				       "model that tells what a trial is worth, so all trials are run",
+			task->path, run->strategy->name);
+		search_note(run->c, text);
+	}
 }
 
 /* The table of trials begins with what was refused before any of them ran. */
@@ -295,8 +317,10 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	run.narrowing.patch_gone = c->patch_gone;
 	run.narrowing.n_patch_gone = c->n_patch_gone;
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
-	if (more)
+	if (more) {
+		note_what_is_ignored(&run);
 		report_refusals(c);
+	}
 	if (more && options->parallel > 1)
 		TRY(search_run_parallel(&run, reterr));
 	else

@@ -26,6 +26,9 @@ struct doctor_result {
 };
 enum err_code doctor_run(struct campaign *c, const struct doctor_options *options,
 	struct doctor_result *ret_result, struct err *reterr) MUST_CHECK;
+/* ERR_STATE where the reference has not been measured, with what doctor found where it tried, and what to do.
+ */
+enum err_code doctor_check_measured(struct campaign *c, struct err *reterr) MUST_CHECK;
 
 struct run_options {
 	int trials;           /* 0 = the task's budget */

@@ -107,6 +107,8 @@ bool cli_list_parts(const struct switch_options *o, const struct common_options 
 
 /* ERR_INPUT with the names when there is no such strategy; NULL is the default one. */
 enum err_code cli_check_strategy(const char *name, struct err *reterr) MUST_CHECK;
+/* --stop-when-not-worth beside a strategy that has no models to tell by: ERR_INPUT. */
+enum err_code cli_check_worth(bool stop_when_not_worth, const char *strategy, struct err *reterr) MUST_CHECK;
 /* Prints the strategies where the name is "list". */
 bool cli_list_strategies(const char *name, const struct common_options *common);
 

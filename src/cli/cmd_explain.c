@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "campaign/budget.h"
+#include "campaign/stages.h"
 #include "cli/cli.h"
 #include "cli/explain_print.h"
 
@@ -114,12 +115,10 @@ static enum err_code explain_campaign(const struct parsed *parsed, const struct 
 	return code;
 }
 
-static enum err_code explain(const struct parsed *parsed, const struct explain_values *v,
-	const struct campaign *c, int64_t number, struct strbuf *text, struct err *reterr)
+static enum err_code explain(const struct parsed *parsed, const struct explain_values *v, struct campaign *c,
+	int64_t number, struct strbuf *text, struct err *reterr)
 {
-	if (!c->state.has_noise)
-		return err_set(
-			reterr, ERR_STATE, "the reference has not been measured yet; next: infrarsi doctor");
+	TRY(doctor_check_measured(c, reterr));
 	return v->trial ? explain_trial(parsed, &c->state, number, text, reterr)
 			: explain_campaign(parsed, v, c, text, reterr);
 }

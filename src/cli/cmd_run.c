@@ -122,6 +122,7 @@ static enum err_code check_arguments(struct campaign *c, const struct run_values
 	struct narrowing narrowing;
 	struct search_switches switches;
 	TRY(cli_check_strategy(v->strategy, reterr));
+	TRY(cli_check_worth(v->stop_when_not_worth, v->strategy, reterr));
 	TRY(cli_read_switches(&v->switches, v->strategy, &switches, reterr));
 	return narrowing_parse(&c->task, v->fixed.items, v->fixed.count, v->starts.items, v->starts.count,
 		&c->arena, &narrowing, reterr);
@@ -140,7 +141,6 @@ static enum err_code search(struct campaign *c, const struct run_values *v, stru
 		.parallel = v->parallel,
 		.early_stop = v->early_stop,
 		.stop_when_not_worth = v->stop_when_not_worth};
-	TRY(check_arguments(c, v, reterr));
 	TRY(cli_read_switches(&v->switches, v->strategy, &options.switches, reterr));
 	TRY(search_run(c, &options, reterr));
 	return report_write(&c->state, c->dir, reterr);
@@ -158,7 +158,9 @@ static int run(const struct parsed *parsed, void *values)
 	progress_view_init(&view, &parsed->common);
 	if (cli_open(&parsed->common, CAMPAIGN_WRITE, &view, &c, &e) != OK)
 		return cli_fail(&parsed->common, &e);
-	enum err_code code = v->dry_run ? dry_run(&c, parsed, v, &e) : search(&c, v, &e);
+	enum err_code code = check_arguments(&c, v, &e);
+	if (code == OK)
+		code = v->dry_run ? dry_run(&c, parsed, v, &e) : search(&c, v, &e);
 	progress_view_end(&view);
 	int exit_code = 0;
 	if (code == OK && !v->dry_run) {

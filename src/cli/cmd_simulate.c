@@ -70,10 +70,11 @@ static enum err_code check_arguments(struct simulation *s, struct err *reterr)
 			"--hints is for landscapes: a table does not say what is to blame for a failure");
 	if (v->seed < 0 || v->trials < 0 || v->horizon < 0)
 		return err_set(reterr, ERR_INPUT, "--seed, --trials and --horizon: expected integers from 1");
+	TRY(cli_check_strategy(v->strategy, reterr));
+	TRY(cli_check_worth(v->stop_when_not_worth, v->strategy, reterr));
 	if (v->stop_when_not_worth && !v->horizon)
 		return err_set(reterr, ERR_INPUT,
 			"--stop-when-not-worth: say with --horizon how many updates the faster job will run");
-	TRY(cli_check_strategy(v->strategy, reterr));
 	return cli_read_switches(&v->switches, v->strategy, &s->switches, reterr);
 }
 

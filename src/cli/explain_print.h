@@ -47,10 +47,17 @@ void explain_add_setting(struct strbuf *text, const struct state *s, int lever, 
 void explain_add_wrapped(struct strbuf *text, const char *value, size_t indent);
 /* Adds text from outside, cut with "..." to so many columns; returns the columns used. */
 size_t explain_add_cut(struct strbuf *text, const char *value, size_t columns);
-/* "exploit: one or two changes to the incumbent", a line for each operator, indented from the second on. */
-void explain_add_operators(struct strbuf *text, const char *operators);
+/* "exploit: one or two changes to the incumbent", a line for each label, indented from the second on. What a
+ * label means depends on the strategy (an unknown one is read as the controller) and on how many patches the
+ * change puts on. */
+void explain_add_operators(
+	struct strbuf *text, const char *strategy_name, const char *operators, int n_patches_on);
+/* Patches that `setting` has on and `base` (NULL = the reference) has not. */
+int explain_patches_on(const struct state *s, const int *base, const int *setting);
+/* What the models read of a trial; NULL: nothing (it has not ended, or its end says nothing). */
+const struct observation *explain_observation_of(const struct state *s, const struct trial *t);
 /* How far the measured gain lies from the predicted one, in sd of belief and noise together; NAN where either
- * is not known. */
+ * is not known, or where the time is not the configuration's own and teaches the models nothing. */
 double explain_off_sd(const struct state *s, const struct trial *t);
 /* The factors of a recorded score. False: it is not the controller's. */
 bool explain_score_terms(const struct state *s, const struct trial *t, struct score_terms *ret_terms);

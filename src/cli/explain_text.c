@@ -199,6 +199,13 @@ static void add_candidate(const struct explanation *x, struct strbuf *text)
 	explain_add_wrapped(text, what.buf, 11);
 }
 
+static int patches_on(const struct explanation *x)
+{
+	int base = x->next.base_observation;
+	return explain_patches_on(x->state,
+		base < 0 ? NULL : x->state->search.model.observations[base].setting, x->next.setting);
+}
+
 static void add_next(const struct explanation *x, struct strbuf *text)
 {
 	const struct state *s = x->state;
@@ -214,7 +221,7 @@ static void add_next(const struct explanation *x, struct strbuf *text)
 		strbuf_addstr(text, "  why      decided before, and not begun: infrarsi run takes it up\n");
 	} else {
 		strbuf_addstr(text, "  why      ");
-		explain_add_operators(text, x->next.operators);
+		explain_add_operators(text, "controller", x->next.operators, patches_on(x));
 		add_next_numbers(x, text);
 	}
 	if (last && *last->strategy && strcmp(last->strategy, "controller") != 0) {

@@ -11,12 +11,17 @@
 
 /* ------------------------------------------------------------- the decision */
 
+/* What was changed; NULL = the reference. */
+static const struct trial *base_of(const struct state *s, const struct trial *t)
+{
+	bool is_trial = t->base_trial > 0 && (size_t)t->base_trial <= s->n_trials;
+	return is_trial ? &s->trials[t->base_trial - 1] : NULL;
+}
+
 static void add_candidate(const struct state *s, const struct trial *t, struct strbuf *text)
 {
 	CLEANUP(strbuf_release) struct strbuf what = STRBUF_INIT;
-	const struct trial *base = t->base_trial > 0 && (size_t)t->base_trial <= s->n_trials
-					   ? &s->trials[t->base_trial - 1]
-					   : NULL;
+	const struct trial *base = base_of(s, t);
 	candidate_describe(&t->candidate, NULL, &s->space, &what);
 	strbuf_addstr(text, "candidate  ");
 	explain_add_wrapped(text, what.buf, 11);
@@ -34,7 +39,9 @@ static void add_decision(const struct state *s, const struct trial *t, struct st
 	struct score_terms terms;
 	CLEANUP(strbuf_release) struct strbuf reason = STRBUF_INIT;
 	strbuf_addstr(text, "operators  ");
-	explain_add_operators(text, *t->operators ? t->operators : "none recorded");
+	const struct trial *base = base_of(s, t);
+	explain_add_operators(text, t->strategy, *t->operators ? t->operators : "none recorded",
+		explain_patches_on(s, base ? base->candidate.setting : NULL, t->candidate.setting));
 	strbuf_addstr(text, "reason     ");
 	strbuf_add_escaped(&reason, t->reason, strlen(t->reason));
 	explain_add_wrapped(text, reason.buf, 11);
@@ -82,52 +89,97 @@ static void add_gain(const struct state *s, const struct trial *t, struct strbuf
 	add_line(text, "speed-up", &forecast, &measured, off.buf);
 }
 
+/* Out of memory is a lower bound, as the memory model reads it: with more free than was asked for it is none.
+ */
+static bool is_bound(const struct state *s, const struct trial *t)
+{
+	return t->status == TRIAL_OOM && isfinite(s->capacity_bytes) && !(t->run.shortfall_bytes < 0);
+}
+
 static void add_peak(const struct state *s, const struct trial *t, struct strbuf *text)
 {
 	CLEANUP(strbuf_release) struct strbuf forecast = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf measured = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf off = STRBUF_INIT;
 	char unit[UNIT_TEXT_SIZE];
-	bool is_read = isfinite(t->run.peak_bytes) && t->status != TRIAL_OOM;
+	const struct observation *o = explain_observation_of(s, t);
+	bool is_read = o && isfinite(o->peak_bytes);
 	bool is_predicted = isfinite(t->predicted_peak_bytes) && t->predicted_peak_bytes > 0;
+	double shortfall = isnan(t->run.shortfall_bytes) ? 0 : t->run.shortfall_bytes;
 	strbuf_addstr(&forecast, is_predicted ? format_bytes(t->predicted_peak_bytes, unit) : "-");
 	if (is_read)
-		strbuf_addstr(&measured, format_bytes(t->run.peak_bytes, unit));
-	else if (t->status == TRIAL_OOM && isfinite(t->run.shortfall_bytes) && isfinite(s->capacity_bytes))
-		strbuf_addf(&measured, "at least %s",
-			format_bytes(s->capacity_bytes + fmax(t->run.shortfall_bytes, 0), unit));
+		strbuf_addstr(&measured, format_bytes(o->peak_bytes, unit));
+	else if (is_bound(s, t))
+		strbuf_addf(&measured, "at least %s", format_bytes(s->capacity_bytes + shortfall, unit));
 	else
 		strbuf_addstr(&measured, "-");
 	if (is_read && is_predicted)
-		strbuf_addf(&off, "%+.1f%%", 100 * (t->run.peak_bytes / t->predicted_peak_bytes - 1));
+		strbuf_addf(&off, "%+.1f%%", 100 * (o->peak_bytes / t->predicted_peak_bytes - 1));
 	add_line(text, "peak", &forecast, &measured, off.buf);
 }
 
+/* How a forecast of an event came out. */
+struct outcome {
+	const char *ended; /* NULL: nothing is known of it */
+	bool came_true;
+};
+
 /* A surprise: an end that was given less than 1 in 20. */
-static void add_chance(
-	const char *what, double p, bool is_known, bool came_true, const char *ended, struct strbuf *text)
+static void add_chance(const char *what, double p, const struct outcome *end, struct strbuf *text)
 {
 	CLEANUP(strbuf_release) struct strbuf forecast = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf measured = STRBUF_INIT;
-	double of_end = came_true ? p : 1 - p;
+	double of_end = end->came_true ? p : 1 - p;
 	if (isfinite(p))
 		strbuf_addf(&forecast, "probability %.2f", p);
 	else
 		strbuf_addstr(&forecast, "-");
-	strbuf_addstr(&measured, is_known ? ended : "-");
+	strbuf_addstr(&measured, end->ended ? end->ended : "-");
 	add_line(text, what, &forecast, &measured,
-		is_known && isfinite(p) && of_end < 0.05 ? "a surprise" : "");
+		end->ended && isfinite(p) && of_end < 0.05 ? "a surprise" : "");
 }
 
-static void add_chances(const struct trial *t, struct strbuf *text)
+/* P(fits) is against the smaller of capacity and cap, and nobody's where neither is known. */
+static struct outcome memory_outcome(const struct state *s, const struct observation *o)
 {
-	bool has_end = t->status != TRIAL_REGISTERED && t->status != TRIAL_INTERRUPTED &&
-		       t->status != TRIAL_TRANSIENT;
-	bool oom = t->status == TRIAL_OOM;
-	bool got_memory = has_end && (oom || isfinite(t->run.peak_bytes));
-	bool ran = t->status == TRIAL_VALID || t->status == TRIAL_SLOWER;
-	add_chance("fits", t->p_fits, got_memory, !oom, oom ? "ran out of memory" : "fitted", text);
-	add_chance("runs", t->p_ok, has_end && !oom, ran, trial_status_names[t->status], text);
+	const struct model_input *m = &s->search.model;
+	double limit = fmin(m->capacity_bytes, m->memory_cap_bytes);
+	if (!isfinite(limit))
+		return (struct outcome){0};
+	if (o->status == OBSERVED_OOM)
+		return (struct outcome){"ran out of memory", false};
+	if (!isfinite(o->peak_bytes))
+		return (struct outcome){0};
+	bool fits = o->peak_bytes <= limit, is_cap = m->memory_cap_bytes < m->capacity_bytes;
+	return (struct outcome){fits ? "fitted" : is_cap ? "over the cap" : "over the capacity", fits};
+}
+
+/* P(runs) is the blame ledger's, which reads an observation's status: a run that only the cap rejects has
+ * passed, and one that was stopped as slower and failed nothing else. */
+static struct outcome run_outcome(const struct state *s, const struct trial *t, const struct observation *o)
+{
+	const struct model_input *m = &s->search.model;
+	bool is_memory = isfinite(fmin(m->capacity_bytes, m->memory_cap_bytes));
+	if (o->status == OBSERVED_OOM && is_memory)
+		return (struct outcome){0};
+	if (o->status == OBSERVED_OK)
+		return (struct outcome){
+			t->status == TRIAL_INVALID ? "ran" : trial_status_names[t->status], true};
+	if (t->status == TRIAL_SLOWER)
+		return (struct outcome){"slower and rejected", false};
+	return (struct outcome){trial_status_names[t->status], false};
+}
+
+static void add_chances(const struct state *s, const struct trial *t, struct strbuf *text)
+{
+	const struct observation *o = explain_observation_of(s, t);
+	struct outcome fits = {0}, runs = {0};
+	if (o) {
+		fits = memory_outcome(s, o);
+		runs = run_outcome(s, t, o);
+	}
+	add_chance("fits", t->p_fits, &fits, text);
+	add_chance("runs", t->p_ok, &runs, text);
 }
 
 /* ------------------------------------------------------------- all */
@@ -159,7 +211,7 @@ void explain_trial_text(const struct state *s, const struct trial *t, struct str
 	strbuf_addf(text, "           %-28s %-20s %s\n", "predicted", "measured", "off by");
 	add_gain(s, t, text);
 	add_peak(s, t, text);
-	add_chances(t, text);
+	add_chances(s, t, text);
 	add_verdict(t, text);
 	strbuf_addf(text, "Next: infrarsi show %d    or  infrarsi explain\n", t->number);
 }

@@ -10,43 +10,90 @@
 #include "base/units.h"
 #include "cli/explain_print.h"
 #include "search/search.h"
+#include "spec/task.h"
 
 const double explain_interval_sd = 1.96;
 
-/* Labels of a decision that name no operator, or that say of a change what kind it is. */
+/* What a label says of the change itself, whoever proposed it. */
 static const struct {
 	const char *name, *meaning;
-} labels[] = {
-	{"start", "a configuration to begin with, not chosen by its score"},
-	{"random", "no neighbour was left: any configuration that may run"},
-	{"patch", "a patch goes on"},
-	{"stack", "two or more patches go on"},
-	{"contrarian", "a setting that was predicted to lose and has not run"},
+	int least_patches_on; /* else it can only be the operator of that name */
+} kinds[] = {
+	{"patch", "a patch goes on", 1},
+	{"stack", "two or more patches go on", 2},
 };
 
-static const char *meaning_of(const char *name)
+static const char *kind_meaning(const char *name, int n_patches_on)
 {
-	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
-		if (strcmp(labels[i].name, name) == 0)
-			return labels[i].meaning;
-	int operator_index = switch_index(operator_names, name);
-	if (operator_index >= 0)
-		return search_operator_part((enum search_operator)operator_index).summary;
-	const struct strategy *strategy = strategy_find(name);
-	return strategy ? strategy->summary : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (strcmp(kinds[i].name, name) == 0 && n_patches_on >= kinds[i].least_patches_on)
+			return kinds[i].meaning;
+	return NULL;
 }
 
-void explain_add_operators(struct strbuf *text, const char *operators)
+/* `names_operators`: labels are those of operators, which also reach what lies near what they look for. */
+static const char *contrarian_meaning(bool names_operators)
 {
+	return names_operators
+		       ? "at or near a setting that was predicted to gain at most 2% and was never timed"
+		       : "a setting that was predicted to lose and was never timed";
+}
+
+static const char *operator_meaning(const char *name)
+{
+	int index = switch_index(operator_names, name);
+	return index < 0 ? NULL : search_operator_part((enum search_operator)index).summary;
+}
+
+/* What a strategy calls the rule that it followed; its own name where it has only one. */
+static const char *rule_meaning(const struct strategy *strategy, const char *name)
+{
+	bool is_random = strcmp(name, "random") == 0;
+	if (is_random && strategy_has_models(strategy))
+		return "no operator had anything left: any configuration that may run";
+	if (is_random && strcmp(strategy->name, name) != 0)
+		return "the strategy had nothing left: any configuration that may run";
+	return strategy_has_models(strategy) ? NULL : strategy->summary;
+}
+
+void explain_add_operators(
+	struct strbuf *text, const char *strategy_name, const char *operators, int n_patches_on)
+{
+	const struct strategy *strategy = strategy_find(strategy_name);
+	bool names_operators = false;
+	if (!strategy)
+		strategy = strategy_find("controller");
 	for (const char *p = operators; *p;) {
 		size_t length = strcspn(p, "+");
+		bool is_first = p == operators;
 		CLEANUP(free_ptr) char *name = xasprintf("%.*s", (int)length, p);
-		const char *meaning = meaning_of(name);
-		strbuf_addstr(text, p > operators ? "           " : "");
+		const char *meaning = NULL;
+		if (is_first && strcmp(name, "start") == 0)
+			meaning = "a configuration to begin with, not chosen by its score";
+		else if (is_first)
+			meaning = rule_meaning(strategy, name);
+		names_operators |= is_first && !meaning;
+		if (!meaning && strcmp(name, "contrarian") == 0)
+			meaning = contrarian_meaning(names_operators);
+		if (!meaning)
+			meaning = kind_meaning(name, n_patches_on);
+		if (!meaning)
+			meaning = operator_meaning(name);
+		strbuf_addstr(text, is_first ? "" : "           ");
 		strbuf_add_escaped(text, name, length);
 		strbuf_addf(text, "%s%s\n", meaning ? ": " : "", meaning ? meaning : "");
 		p += length + (p[length] == '+');
 	}
+}
+
+int explain_patches_on(const struct state *s, const int *base, const int *setting)
+{
+	int n = 0;
+	for (size_t l = s->task->n_knobs; l < s->space.n_levers; l++) {
+		int off = (int)s->space.reference[l], from = base ? base[l] : off;
+		n += setting[l] != off && setting[l] != from;
+	}
+	return n;
 }
 
 int explain_trial_of(const struct state *s, int observation)
@@ -135,21 +182,23 @@ void explain_add_setting(struct strbuf *text, const struct state *s, int lever, 
 	}
 }
 
-/* What the models add for a run whose time says less. */
-static double extra_sd_ln(const struct state *s, const struct trial *t)
+const struct observation *explain_observation_of(const struct state *s, const struct trial *t)
 {
 	for (size_t i = 0; i < s->search.model.n_observations; i++)
 		if (&s->trials[s->observation_trial[i]] == t)
-			return s->search.model.observations[i].extra_sd_ln;
-	return 0;
+			return &s->search.model.observations[i];
+	return NULL;
 }
 
 double explain_off_sd(const struct state *s, const struct trial *t)
 {
-	double run_variance = s->noise.sigma_pair * s->noise.sigma_pair / 2, extra = extra_sd_ln(s, t);
+	const struct observation *o = explain_observation_of(s, t);
+	if (!o || !o->has_gain)
+		return NAN;
+	double run_variance = s->noise.sigma_pair * s->noise.sigma_pair / 2;
 	double variance = t->predicted_sd_ln * t->predicted_sd_ln + run_variance +
-			  run_variance / MAX_OF(s->noise.runs, 1) + extra * extra;
-	return t->run.has_time ? (t->run.gain_ln - t->predicted_ln) / sqrt(variance) : NAN;
+			  run_variance / MAX_OF(s->noise.runs, 1) + o->extra_sd_ln * o->extra_sd_ln;
+	return (o->gain_ln - t->predicted_ln) / sqrt(variance);
 }
 
 bool explain_score_terms(const struct state *s, const struct trial *t, struct score_terms *ret_terms)

@@ -21,6 +21,16 @@ enum err_code cli_check_strategy(const char *name, struct err *reterr)
 	return err_set(reterr, ERR_INPUT, "--strategy: expected one of: %s; got '%s'", names.buf, name);
 }
 
+enum err_code cli_check_worth(bool stop_when_not_worth, const char *strategy, struct err *reterr)
+{
+	if (!stop_when_not_worth || !strategy || strategy_has_models(strategy_find(strategy)))
+		return OK;
+	return err_set(reterr, ERR_INPUT,
+		"--stop-when-not-worth is for the strategy controller: %s fits no model that tells what a "
+		"trial is worth",
+		strategy);
+}
+
 bool cli_list_strategies(const char *name, const struct common_options *common)
 {
 	size_t n;

@@ -63,7 +63,7 @@ enum err_code cli_read_switches(const struct switch_options *o, const char *stra
 {
 	struct search_switches w = {.starts_given = o->starts != NULL};
 	bool any = o->operators_off || o->operators_on || o->starts;
-	if (any && strategy && strcmp(strategy, "controller") != 0)
+	if (any && strategy && !strategy_has_models(strategy_find(strategy)))
 		return err_set(reterr, ERR_INPUT,
 			"--operators-off, --operators-on and --starts are for the strategy controller, not "
 			"for %s",

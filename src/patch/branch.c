@@ -130,29 +130,51 @@ static enum err_code check_entry(const struct merging *m, const char *meta, cons
 	return reason ? change_refuse(name, 0, path, reason, m->reterr) : OK;
 }
 
+static enum err_code read_version(
+	const struct merging *m, const char *tree, const char *path, struct strbuf *text, bool *ret_exists)
+{
+	enum err_code code = scratch_read(m->change->scratch, tree, path, text, m->reterr);
+	*ret_exists = code == OK;
+	return code == ERR_NOT_FOUND ? OK : code;
+}
+
+/* An empty file that comes or goes has no line in a diff, and so no place in a merge of diffs. */
+static enum err_code check_lines(const struct merging *m, const struct changed_file *file)
+{
+	CLEANUP(strbuf_release) struct strbuf base = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf tip = STRBUF_INIT;
+	const struct change *c = m->change;
+	const char *reason = NULL;
+	bool was, is;
+	TRY(read_version(m, m->branch->base, file->path, &base, &was));
+	TRY(read_version(m, m->branch->tip, file->path, &tip, &is));
+	if (is && memchr(tip.buf, '\0', tip.len))
+		reason = "binary files are not accepted";
+	else if (!was && is && !tip.len)
+		reason =
+			"a new file without a line, which a diff cannot show: give it one, such as a comment";
+	else if (was && !is && !base.len)
+		reason = "an empty file is deleted, which a diff cannot show: leave it";
+	else if (was != file->old.exists && !(was ? base.len : file->old.length))
+		reason = was ? "an empty file, which the reference has deleted"
+			     : "the reference has a new, empty file of this name";
+	return reason ? change_refuse(c->name, 0, file->path, reason, m->reterr) : OK;
+}
+
 static enum err_code open_entry(const struct merging *m, const char *path)
 {
-	struct change *c = m->change;
 	struct changed_file *file;
 	const char *relative = NULL;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	TRY(inside(m, path, &relative));
-	TRY(change_open(c, relative, 0, &file, m->reterr));
-	enum err_code code = scratch_read(c->scratch, m->branch->tip, relative, &text, m->reterr);
-	if (code == ERR_NOT_FOUND)
-		return OK;
-	TRY(code);
-	/* before a diff is made of it, which would have no line of it */
-	if (memchr(text.buf, '\0', text.len))
-		return change_refuse(c->name, 0, relative, "binary files are not accepted", m->reterr);
-	return OK;
+	TRY(change_open(m->change, relative, 0, &file, m->reterr));
+	return check_lines(m, file);
 }
 
 static enum err_code open_all(const struct merging *m)
 {
 	CLEANUP(strbuf_release) struct strbuf list = STRBUF_INIT;
 	TRY(GIT(m->change->scratch, &list, m->reterr, "diff-tree", "-r", "-z", "--raw", "--full-index", "-M",
-		m->branch->base, m->branch->tip));
+		"--ignore-submodules=none", m->branch->base, m->branch->tip));
 	const char *end = list.buf + list.len;
 	for (const char *at = list.buf; at < end;) {
 		const char *meta = at, *path = meta + strlen(meta) + 1;
@@ -202,13 +224,14 @@ static enum err_code merge_one(const struct merging *m, const struct stack_patch
 	bool exists = true;
 	if ((files[n] = find_file(ours, file->path)))
 		n++;
-	if ((files[n] = find_file(theirs, file->path)))
-		n++;
+	if (!(files[n++] = find_file(theirs, file->path)))
+		return change_refuse(m->change->name, 0, file->path,
+			"git's diff does not show what the branch does to this file", m->reterr);
 	enum err_code code = scratch_read(m->change->scratch, m->branch->base, file->path, &base, m->reterr);
 	if (code != OK && code != ERR_NOT_FOUND)
 		return code;
 	TRY(stack_merge_file(files, n, base.buf, base.len, &text, &exists, m->reterr));
-	change_set(m->change, file, exists ? text.buf : NULL, text.len);
+	change_set_take(file, exists ? &text : NULL);
 	return OK;
 }
 

@@ -11,6 +11,8 @@
 
 void change_release(struct change *c)
 {
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i].own);
 	free(c->files);
 	c->files = NULL;
 	c->n_files = c->room = 0;
@@ -24,6 +26,18 @@ enum err_code change_refuse(
 	return err_set_at(reterr, ERR_INPUT, name, place, 0, "%s: %s", shown.buf, reason);
 }
 
+static enum err_code check_length(const struct change *c, const struct changed_file *file, const char *verb,
+	size_t length, struct err *reterr)
+{
+	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
+	if (length <= CHANGED_FILE_CAP_BYTES)
+		return OK;
+	strbuf_add_escaped(&shown, file->path, MIN_OF(strlen(file->path), (size_t)300));
+	return err_set_at(reterr, ERR_LIMIT, c->name, file->place, 0,
+		"%s: %s %zu bytes, more than the %d that a patched file may have", shown.buf, verb, length,
+		CHANGED_FILE_CAP_BYTES);
+}
+
 static enum err_code read_old(const struct change *c, struct changed_file *file, struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
@@ -35,6 +49,7 @@ static enum err_code read_old(const struct change *c, struct changed_file *file,
 	if (kind == SCRATCH_NOTHING)
 		return OK;
 	TRY(scratch_read(c->scratch, c->tree, file->path, &text, reterr));
+	TRY(check_length(c, file, "has", text.len, reterr));
 	file->old = (struct old_file){true, arena_strndup(c->arena, text.buf, text.len), text.len};
 	return OK;
 }
@@ -59,11 +74,20 @@ enum err_code change_open(
 	return OK;
 }
 
-void change_set(struct change *c, struct changed_file *file, const char *text, size_t length)
+void change_set_take(struct changed_file *file, struct strbuf *text)
 {
-	file->now = (struct old_file){.exists = text != NULL, .length = text ? length : 0};
-	if (text)
-		file->now.text = arena_strndup(c->arena, text, length);
+	size_t length = text ? text->len : 0;
+	char *own = text ? strbuf_detach(text) : NULL;
+	free(file->own);
+	file->own = own;
+	file->now = (struct old_file){.exists = own != NULL, .text = own, .length = length};
+}
+
+bool changed_file_differs(const struct changed_file *file)
+{
+	const struct old_file *old = &file->old, *now = &file->now;
+	return old->exists != now->exists || old->length != now->length ||
+	       (old->length && memcmp(old->text, now->text, old->length) != 0);
 }
 
 static bool has_nul(const struct old_file *file)
@@ -73,18 +97,14 @@ static bool has_nul(const struct old_file *file)
 
 static enum err_code check_text(const struct change *c, const struct changed_file *file, struct err *reterr)
 {
-	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
 	if (has_nul(&file->old) || has_nul(&file->now))
 		return change_refuse(c->name, file->place, file->path,
 			"a binary file (it has NUL bytes): only text files can be patched", reterr);
 	if (!file->old.exists && file->now.exists && !file->now.length)
-		return change_refuse(c->name, file->place, file->path, "a new file without a line", reterr);
-	strbuf_add_escaped(&shown, file->path, MIN_OF(strlen(file->path), (size_t)300));
-	if (file->now.length > CHANGED_FILE_CAP_BYTES)
-		return err_set_at(reterr, ERR_LIMIT, c->name, file->place, 0,
-			"%s: would have %zu bytes, more than the %d that a patched file may have", shown.buf,
-			file->now.length, CHANGED_FILE_CAP_BYTES);
-	return OK;
+		return change_refuse(c->name, file->place, file->path,
+			"a new file without a line, which a diff cannot show: give it one, such as a comment",
+			reterr);
+	return check_length(c, file, "would have", file->now.length, reterr);
 }
 
 enum err_code change_write(const struct change *c, char ret_tree[TREE_ID_SIZE], struct err *reterr)

@@ -5,7 +5,7 @@
  *     struct change change = {.task = task, .scratch = scratch, .tree = tree, .name = name, .arena = arena};
  *     struct changed_file *file;
  *     TRY(change_open(&change, "model.c", line, &file, reterr));
- *     change_set(&change, file, text, length);
+ *     change_set_take(file, &text);
  */
 #ifndef INFRARSI_PATCH_CHANGE_H
 #define INFRARSI_PATCH_CHANGE_H
@@ -15,6 +15,7 @@
 #include "patch/scratch.h"
 
 struct task;
+struct strbuf;
 
 enum { CHANGED_FILE_CAP_BYTES = 4 << 20 };
 
@@ -22,7 +23,8 @@ struct changed_file {
 	const char *path;
 	int place;           /* line of the patch that names it first; 0 = none */
 	struct old_file old; /* in the tree */
-	struct old_file now; /* as the patch has it so far */
+	struct old_file now; /* as the patch has it so far: the old text or that of `own` */
+	char *own;           /* by malloc; NULL = none */
 };
 
 struct change {
@@ -40,8 +42,10 @@ void change_release(struct change *c); /* for CLEANUP() */
  * of the patch, when no patch may touch it. The pointer lives until the next call. */
 enum err_code change_open(struct change *c, const char *path, int place, struct changed_file **ret_file,
 	struct err *reterr) MUST_CHECK;
-/* Its new text (copied into the arena); NULL = the file goes. */
-void change_set(struct change *c, struct changed_file *file, const char *text, size_t length);
+/* Its new text, which becomes the change's; what it was before is freed. NULL = the file goes. */
+void change_set_take(struct changed_file *file, struct strbuf *text);
+/* True when the patch leaves the file other than it was. */
+bool changed_file_differs(const struct changed_file *file);
 
 /* The tree with the change in it. ERR_INPUT for files that are not text, ERR_LIMIT for too large ones. */
 enum err_code change_write(

@@ -10,6 +10,9 @@
 #include "base/units.h"
 #include "patch/header.h"
 
+/* Of a value; a list of bases may name many. */
+enum { VALUE_CAP_BYTES = 200, BASES_CAP_BYTES = 100000 };
+
 struct place {
 	const char *name;
 	int line;
@@ -90,12 +93,14 @@ static enum err_code set_bases(struct patch_header *h, const char *value, const 
 static const struct {
 	const char *key;
 	enum err_code (*set)(struct patch_header *h, const char *value, const struct place *p);
+	size_t cap_bytes;
+	bool in_message; /* read from a commit's message too */
 } keys[] = {
-	{"title", set_title},
-	{"mechanism", set_mechanism},
-	{"phases", set_phases},
-	{"predicted", set_predicted},
-	{"base", set_bases},
+	{"title", set_title, VALUE_CAP_BYTES, false},
+	{"mechanism", set_mechanism, VALUE_CAP_BYTES, true},
+	{"phases", set_phases, VALUE_CAP_BYTES, true},
+	{"predicted", set_predicted, VALUE_CAP_BYTES, true},
+	{"base", set_bases, BASES_CAP_BYTES, false},
 };
 
 const char *header_key_name(size_t index)
@@ -103,24 +108,29 @@ const char *header_key_name(size_t index)
 	return index < ARRAY_LEN(keys) ? keys[index].key : NULL;
 }
 
+/* ARRAY_LEN(keys) = none of them. */
+static size_t find_key(const char *key)
+{
+	size_t i = 0;
+	while (i < ARRAY_LEN(keys) && strcasecmp(key, keys[i].key) != 0)
+		i++;
+	return i;
+}
+
 enum err_code header_set(struct patch_header *header, const char *key, const char *value, const char *name,
 	int line, struct arena *arena, struct err *reterr)
 {
 	const struct place place = {name, line, arena, reterr};
 	CLEANUP(strbuf_release) struct strbuf shown = STRBUF_INIT;
-	strbuf_add_escaped(&shown, value, MIN_OF(strlen(value), (size_t)200));
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (strcasecmp(key, keys[i].key) == 0)
-			return keys[i].set(header, shown.buf, &place);
-	return err_set_at(reterr, ERR_INPUT, name, line, 0, "unknown key '%s'", key);
-}
-
-static bool is_key(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (strcasecmp(key, keys[i].key) == 0)
-			return true;
-	return false;
+	size_t i = find_key(key), length = strlen(value);
+	if (i == ARRAY_LEN(keys))
+		return err_set_at(reterr, ERR_INPUT, name, line, 0, "unknown key '%s'", key);
+	if (length > keys[i].cap_bytes)
+		return err_set_at(reterr, ERR_INPUT, name, line, 0,
+			"the value of %s has %zu bytes, more than the %zu allowed", keys[i].key, length,
+			keys[i].cap_bytes);
+	strbuf_add_escaped(&shown, value, length);
+	return keys[i].set(header, shown.buf, &place);
 }
 
 static const char *meant_key(const char *key)
@@ -148,7 +158,7 @@ static enum err_code read_line(struct patch_header *header, char *text, const st
 	char *key, *value;
 	if (!cut(text, &key, &value))
 		return OK;
-	if (is_key(key))
+	if (find_key(key) < ARRAY_LEN(keys))
 		return header_set(header, key, value, p->name, p->line, p->arena, p->reterr);
 	const char *meant = meant_key(key);
 	if (meant)
@@ -182,7 +192,10 @@ enum err_code header_read_message(struct patch_header *header, const char *messa
 	char *rest = NULL, *copy = arena_strdup(arena, message);
 	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *key, *value;
-		if (cut(line, &key, &value) && is_key(key))
+		if (!cut(line, &key, &value))
+			continue;
+		size_t i = find_key(key);
+		if (i < ARRAY_LEN(keys) && keys[i].in_message)
 			TRY(header_set(header, key, value, name, 0, arena, reterr));
 	}
 	return OK;

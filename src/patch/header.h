@@ -20,7 +20,7 @@ struct patch_header {
 };
 
 /* One value. `key` is one that header_key_name() gives; ERR_INPUT at `line` of `name` for a value that is
- * none. Strings are copied into the arena. */
+ * none, or too long: nothing is cut. Strings are copied into the arena. */
 enum err_code header_set(struct patch_header *header, const char *key, const char *value, const char *name,
 	int line, struct arena *arena, struct err *reterr) MUST_CHECK;
 /* The keys by index; NULL past the end. */
@@ -30,7 +30,9 @@ const char *header_key_name(size_t index);
  * pen; any other is a remark. */
 enum err_code header_read(struct patch_header *header, const char *text, size_t length, int end_line,
 	const char *name, struct arena *arena, struct err *reterr) MUST_CHECK;
-/* `Key: value` lines of a commit message: trailers. Other lines mean nothing here. */
+/* `Key: value` lines of a commit message: trailers (mechanism, phases, predicted). Other lines mean nothing
+ * here.
+ */
 enum err_code header_read_message(struct patch_header *header, const char *message, const char *name,
 	struct arena *arena, struct err *reterr) MUST_CHECK;
 

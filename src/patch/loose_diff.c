@@ -9,7 +9,7 @@
 #include "patch/loose_diff.h"
 #include "patch/nearest.h"
 
-enum { PLACES_SHOWN = 8, COMPARISONS_CAP = 1 << 26 };
+enum { PLACES_SHOWN = 8, BYTES_OF_A_COMPARISON = 32 };
 
 /* How a line of the file may differ from that of a hunk; each allows what those before it do. */
 enum fit { FIT_EXACT, FIT_LOST_BLANK, FIT_LINE_ENDS, N_FITS };
@@ -18,8 +18,9 @@ enum fit { FIT_EXACT, FIT_LOST_BLANK, FIT_LINE_ENDS, N_FITS };
 struct reading {
 	struct diff_line *lines;
 	size_t n_lines;
-	struct text_line *olds; /* context and removed lines */
-	bool *is_context;       /* of each: marked as such, so the blank before it may be part of the text */
+	struct text_line *olds;    /* context and removed lines */
+	struct text_line *chopped; /* the same without white space at their ends */
+	bool *is_context; /* of each: marked as such, so the blank before it may be part of the text */
 	size_t n_olds;
 	bool is_trusted; /* its counts are those of the @@ line, so the line's place is believed */
 	size_t stated;   /* 0-based place that the @@ line names */
@@ -29,8 +30,9 @@ struct applying {
 	const char *name;
 	const struct diff_file *file;
 	struct text_lines old;
+	struct text_line *chopped; /* old lines without white space at their ends; by malloc */
 	struct arena *arena;
-	size_t comparisons_left;
+	size_t *work_left;
 	struct chunk_list chunks;
 	struct err *reterr;
 };
@@ -53,13 +55,16 @@ static enum err_code refuse(const struct applying *a, size_t hunk, const char *t
 static void list_olds(struct reading *r, struct arena *arena)
 {
 	r->olds = arena_array(arena, r->n_lines + 1, sizeof(*r->olds));
+	r->chopped = arena_array(arena, r->n_lines + 1, sizeof(*r->chopped));
 	r->is_context = arena_array(arena, r->n_lines + 1, sizeof(*r->is_context));
 	for (size_t i = 0; i < r->n_lines; i++) {
 		const struct diff_line *line = &r->lines[i];
 		if (line->kind == '+')
 			continue;
 		r->is_context[r->n_olds] = line->kind == ' ';
-		r->olds[r->n_olds++] = (struct text_line){line->text, line->length};
+		r->olds[r->n_olds] = (struct text_line){line->text, line->length};
+		r->chopped[r->n_olds] = text_line_chop(r->olds[r->n_olds]);
+		r->n_olds++;
 	}
 }
 
@@ -112,28 +117,35 @@ static bool read_without_tail(const struct reading *whole, const struct diff_hun
 
 /* ---- where it stands ---- */
 
-static bool line_fits(const struct reading *r, size_t index, struct text_line found, enum fit fit)
+static void spend(struct applying *a, size_t work)
 {
-	struct text_line line = r->olds[index];
-	struct text_line with_blank = {line.text - r->is_context[index], line.length + r->is_context[index]};
-	if (fit == FIT_LINE_ENDS) {
-		line = text_line_chop(line);
-		with_blank = text_line_chop(with_blank);
-		found = text_line_chop(found);
-	}
-	return text_line_equal(line, found) || (fit != FIT_EXACT && text_line_equal(with_blank, found));
+	*a->work_left -= MIN_OF(work, *a->work_left);
+}
+
+static bool compare(struct applying *a, struct text_line x, struct text_line y)
+{
+	spend(a, 1 + (x.length == y.length ? x.length / BYTES_OF_A_COMPARISON : 0));
+	return *a->work_left && text_line_equal(x, y);
+}
+
+static bool line_fits(struct applying *a, const struct reading *r, size_t index, size_t place, enum fit fit)
+{
+	struct text_line line = fit == FIT_LINE_ENDS ? r->chopped[index] : r->olds[index];
+	struct text_line found = fit == FIT_LINE_ENDS ? a->chopped[place] : a->old.items[place];
+	if (compare(a, line, found))
+		return true;
+	if (fit == FIT_EXACT || !r->is_context[index] || (fit == FIT_LINE_ENDS && !line.length))
+		return false;
+	return compare(a, (struct text_line){line.text - 1, line.length + 1}, found);
 }
 
 static bool fits_at(struct applying *a, const struct reading *r, size_t place, enum fit fit)
 {
 	if (place > a->old.count || a->old.count - place < r->n_olds)
 		return false;
-	for (size_t i = 0; i < r->n_olds; i++) {
-		if (a->comparisons_left)
-			a->comparisons_left--;
-		if (!a->comparisons_left || !line_fits(r, i, a->old.items[place + i], fit))
+	for (size_t i = 0; i < r->n_olds; i++)
+		if (!line_fits(a, r, i, place + i, fit))
 			return false;
-	}
 	return true;
 }
 
@@ -205,7 +217,7 @@ static enum err_code locate_in(struct applying *a, size_t hunk, const struct rea
 	for (enum fit fit = FIT_EXACT; fit < N_FITS; fit++) {
 		struct found found;
 		find_places(a, r, fit, &found);
-		if (!a->comparisons_left)
+		if (!*a->work_left)
 			return err_set_at(a->reterr, ERR_LIMIT, a->name, a->file->hunks[hunk].place, 0,
 				"hunk %zu and the file are too repetitive to be compared", hunk + 1);
 		if (!found.count)
@@ -354,19 +366,20 @@ static enum err_code create_file(const struct applying *a, struct strbuf *ret_te
 }
 
 enum err_code loose_diff_apply(const char *name, const struct diff_file *file, const struct old_file *old,
-	struct arena *arena, struct strbuf *ret_text, struct err *reterr)
+	size_t *work_left, struct arena *arena, struct strbuf *ret_text, struct err *reterr)
 {
-	struct applying a = {.name = name,
-		.file = file,
-		.arena = arena,
-		.comparisons_left = COMPARISONS_CAP,
-		.reterr = reterr};
+	struct applying a = {
+		.name = name, .file = file, .arena = arena, .work_left = work_left, .reterr = reterr};
 	if (!old->exists)
 		return create_file(&a, ret_text);
 	if (file->created)
 		return refuse(&a, 0, "it creates the file, which exists");
 	text_lines_split(&a.old, old->text, old->length);
+	a.chopped = xcalloc(a.old.count + 1, sizeof(*a.chopped));
+	for (size_t i = 0; i < a.old.count; i++)
+		a.chopped[i] = text_line_chop(a.old.items[i]);
 	enum err_code code = change_file(&a, ret_text);
+	free(a.chopped);
 	text_lines_release(&a.old);
 	chunk_list_release(&a.chunks);
 	return code;

@@ -10,7 +10,19 @@
 
 /* Costs of aligning one line, in hundredths of a line. */
 enum { COST_LINE = 100, COST_BLANKS = 4, COST_FOUND_ALONE = 60, COST_WANTED_ALONE = 80 };
-enum { WORD_BITS = 64, OPEN_LINE_CAP = 1024, WORK_CAP = 1 << 24, LEAST_PERCENT = 50 };
+enum { WORD_BITS = 64, OPEN_LINE_CAP = 1024, LEAST_PERCENT = 50 };
+
+/* Steps, as work is counted: of distance() one a byte; of comparing memory, and of a pattern's table, so many
+ * bytes. */
+enum { BYTES_A_STEP = 16, PATTERN_STEPS = 2 * 256 * 8 / BYTES_A_STEP };
+
+struct search {
+	const struct text_lines *text;
+	struct text_line *trimmed; /* the text's lines without white space around them; by malloc */
+	const struct wanted *wanted;
+	size_t n; /* how many of the wanted lines are looked at */
+	size_t work;
+};
 
 struct pattern { /* one wanted line */
 	struct text_line line, trimmed;
@@ -19,17 +31,28 @@ struct pattern { /* one wanted line */
 	uint64_t positions[256];
 };
 
-static void pattern_set(struct pattern *p, const struct wanted *wanted, size_t index)
+static struct text_line trim(struct search *s, struct text_line line)
 {
-	struct text_line line = wanted->lines[index];
-	p->line = line;
+	s->work += line.length;
+	return text_line_trim(line);
+}
+
+static void pattern_set_line(struct pattern *p, const struct wanted *wanted, size_t index)
+{
+	p->line = wanted->lines[index];
 	p->open_start = wanted->first_open && index == 0;
 	p->open_end = wanted->last_open && index + 1 == wanted->count;
-	p->trimmed = text_line_trim(line);
+}
+
+static void pattern_set(struct search *s, struct pattern *p, size_t index)
+{
+	pattern_set_line(p, s->wanted, index);
+	p->trimmed = trim(s, p->line);
 	p->length = MIN_OF(p->trimmed.length, (size_t)WORD_BITS);
 	memset(p->positions, 0, sizeof(p->positions));
 	for (size_t i = 0; i < p->length; i++)
 		p->positions[(unsigned char)p->trimmed.text[i]] |= (uint64_t)1 << i;
+	s->work += PATTERN_STEPS;
 }
 
 /* Levenshtein distance, Myers's bit vectors: a row of the matrix as vertical differences +1 and -1. To the
@@ -58,44 +81,56 @@ static size_t distance(const struct pattern *p, const char *text, size_t length)
 	return p->open_end ? least : score;
 }
 
+static bool equal(struct search *s, struct text_line a, struct text_line b)
+{
+	s->work += 1 + (a.length == b.length ? a.length / BYTES_A_STEP : 0);
+	return text_line_equal(a, b);
+}
+
 /* Equal, or equal to the part of a line that may be meant. */
-static bool fits(const struct pattern *p, struct text_line found)
+static bool fits(struct search *s, const struct pattern *p, struct text_line found)
 {
 	struct text_line part = found;
 	if (part.length < p->line.length)
 		return false;
-	if (p->open_start && p->open_end)
+	if (p->open_start && p->open_end) {
+		s->work += found.length;
 		return !p->line.length || memmem(found.text, found.length, p->line.text, p->line.length);
+	}
 	if (p->open_start)
 		part.text += part.length - p->line.length;
 	if (p->open_start || p->open_end)
 		part.length = p->line.length;
-	return text_line_equal(p->line, part);
+	return equal(s, p->line, part);
 }
 
-static int line_cost(const struct pattern *p, struct text_line found)
+/* `index`: of the text's line. */
+static int line_cost(struct search *s, const struct pattern *p, size_t index)
 {
-	if (fits(p, found))
+	struct text_line trimmed = s->trimmed[index];
+	if (fits(s, p, s->text->items[index]))
 		return 0;
-	struct text_line trimmed = text_line_trim(found);
-	if (text_line_equal(p->trimmed, trimmed))
+	if (equal(s, p->trimmed, trimmed))
 		return COST_BLANKS;
 	bool is_open = p->open_start || p->open_end;
 	size_t length = MIN_OF(trimmed.length, (size_t)(is_open ? OPEN_LINE_CAP : WORD_BITS));
 	size_t longer = is_open ? p->length : MAX_OF(length, p->length);
 	size_t apart = longer ? distance(p, trimmed.text, length) : 0;
+	s->work += length;
 	/* equal as far as they are compared, different behind it */
 	return COST_BLANKS + (longer ? (int)((COST_LINE - COST_BLANKS) * apart / longer) : 0) + (apart == 0);
 }
 
-/* The wanted lines that WORK_CAP allows to look at. */
-static size_t affordable(const struct text_lines *text, size_t n_wanted)
+/* How many of the wanted lines may be looked at: each is compared with every line of the text, twice
+ * (align() and trace()). */
+static size_t affordable(const struct search *s)
 {
-	size_t row = 0;
-	for (size_t j = 0; j < text->count; j++)
-		row += MIN_OF(text->items[j].length, (size_t)WORD_BITS) + 1;
-	size_t most = row ? WORK_CAP / row : n_wanted;
-	return MIN_OF(n_wanted, MAX_OF(most, (size_t)1));
+	size_t row = PATTERN_STEPS;
+	for (size_t j = 0; j < s->text->count; j++)
+		row += 3 + 2 * s->text->items[j].length / BYTES_A_STEP +
+		       MIN_OF(s->trimmed[j].length, (size_t)WORD_BITS);
+	size_t most = NEAREST_WORK_CAP / 2 / row;
+	return MIN_OF(s->wanted->count, MAX_OF(most, (size_t)1));
 }
 
 struct cell {
@@ -104,20 +139,20 @@ struct cell {
 };
 
 /* Approximate matching with free ends in the text (Sellers 1980), one row a wanted line. */
-static void align(const struct text_lines *text, const struct wanted *wanted, size_t n, size_t *ret_start,
-	size_t *ret_end, int *ret_cost)
+static void align(struct search *s, size_t *ret_start, size_t *ret_end, int *ret_cost)
 {
+	const struct text_lines *text = s->text;
 	CLEANUP(free_ptr) struct cell *row = xcalloc(text->count + 1, sizeof(*row));
 	CLEANUP(free_ptr) struct pattern *pattern = xmalloc(sizeof(*pattern));
 	for (size_t j = 0; j <= text->count; j++)
 		row[j].start = (uint32_t)j;
-	for (size_t i = 0; i < n; i++) {
-		pattern_set(pattern, wanted, i);
+	for (size_t i = 0; i < s->n; i++) {
+		pattern_set(s, pattern, i);
 		struct cell diagonal = row[0];
 		row[0].cost += COST_WANTED_ALONE;
 		for (size_t j = 1; j <= text->count; j++) {
 			struct cell best = diagonal;
-			best.cost += line_cost(pattern, text->items[j - 1]);
+			best.cost += line_cost(s, pattern, j - 1);
 			diagonal = row[j];
 			if (row[j].cost + COST_WANTED_ALONE < best.cost)
 				best = (struct cell){row[j].cost + COST_WANTED_ALONE, row[j].start};
@@ -280,21 +315,20 @@ static const char *difference(const struct pattern *p, struct text_line found)
 enum step { STEP_BOTH, STEP_WANTED, STEP_FOUND };
 
 /* The alignment again, of the closest place alone, with the way kept. steps: n rows of `width` + 1. */
-static void trace(const struct text_line *found, size_t width, const struct wanted *wanted, size_t n,
-	unsigned char *steps)
+static void trace(struct search *s, size_t start, size_t width, unsigned char *steps)
 {
 	CLEANUP(free_ptr) int *row = xcalloc(width + 1, sizeof(*row));
 	CLEANUP(free_ptr) struct pattern *pattern = xmalloc(sizeof(*pattern));
 	for (size_t j = 1; j <= width; j++)
 		row[j] = row[j - 1] + COST_FOUND_ALONE;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		unsigned char *step = steps + i * (width + 1);
 		int diagonal = row[0];
-		pattern_set(pattern, wanted, i);
+		pattern_set(s, pattern, i);
 		row[0] += COST_WANTED_ALONE;
 		step[0] = STEP_WANTED;
 		for (size_t j = 1; j <= width; j++) {
-			int best = diagonal + line_cost(pattern, found[j - 1]);
+			int best = diagonal + line_cost(s, pattern, start + j - 1);
 			step[j] = STEP_BOTH;
 			diagonal = row[j];
 			if (row[j] + COST_WANTED_ALONE < best) {
@@ -310,49 +344,79 @@ static void trace(const struct text_line *found, size_t width, const struct want
 	}
 }
 
-/* Backwards through the steps; what is noted last is the first difference. */
-static void first_difference(const struct text_lines *text, const struct wanted *wanted, size_t n,
-	size_t start, size_t end, struct nearest *nearest)
+/* A place of the alignment: wanted line i, line j of the text from `start` on. */
+static void note_difference(struct search *s, enum step step, size_t i, size_t j, struct nearest *nearest)
 {
 	CLEANUP(free_ptr) struct pattern *pattern = xmalloc(sizeof(*pattern));
-	size_t width = end - start, i = n, j = width;
-	const struct text_line *found = text->items + start;
-	CLEANUP(free_ptr) unsigned char *steps = xcalloc(n * (width + 1), 1);
-	trace(found, width, wanted, n, steps);
+	nearest->wanted = MIN_OF(i, s->n - 1) + 1;
+	nearest->line = MIN_OF(j, s->text->count - 1) + 1;
+	nearest->expected = step == STEP_FOUND ? (struct text_line){0} : s->wanted->lines[i];
+	nearest->found = step == STEP_WANTED ? (struct text_line){0} : s->text->items[j];
+	nearest->kind = "a line";
+	if (step != STEP_BOTH)
+		return;
+	pattern_set(s, pattern, i);
+	nearest->kind = difference(pattern, nearest->found);
+	/* contains(), twice; and the kinds of a line in order */
+	s->work +=
+		2 * OPEN_LINE_CAP * OPEN_LINE_CAP + 16 * (nearest->expected.length + nearest->found.length);
+}
+
+/* Backwards through the steps; the last that differs is the first difference. False when nothing does. */
+static bool first_difference(struct search *s, size_t start, size_t end, struct nearest *nearest)
+{
+	size_t width = end - start, i = s->n, j = width, first_i = 0, first_j = 0;
+	enum step first = STEP_BOTH;
+	bool differs_somewhere = false;
+	CLEANUP(free_ptr) struct pattern *pattern = xmalloc(sizeof(*pattern));
+	CLEANUP(free_ptr) unsigned char *steps = xcalloc(s->n * (width + 1), 1);
+	trace(s, start, width, steps);
 	while (i > 0 || j > 0) {
 		enum step step = i ? steps[(i - 1) * (width + 1) + j] : STEP_FOUND;
 		i -= step != STEP_FOUND;
 		j -= step != STEP_WANTED;
 		if (step == STEP_BOTH) {
-			pattern_set(pattern, wanted, i);
-			if (fits(pattern, found[j]))
+			pattern_set_line(pattern, s->wanted, i);
+			if (fits(s, pattern, s->text->items[start + j]))
 				continue;
 		}
-		nearest->wanted = MIN_OF(i, n - 1) + 1;
-		nearest->line = MIN_OF(start + j, text->count - 1) + 1;
-		nearest->expected = step == STEP_FOUND ? (struct text_line){0} : wanted->lines[i];
-		nearest->found = step == STEP_WANTED ? (struct text_line){0} : found[j];
-		nearest->kind = step == STEP_BOTH ? difference(pattern, found[j]) : "a line";
+		differs_somewhere = true;
+		first = step;
+		first_i = i;
+		first_j = j;
 	}
+	if (differs_somewhere)
+		note_difference(s, first, first_i, start + first_j, nearest);
+	return differs_somewhere;
+}
+
+static bool search(struct search *s, struct nearest *nearest)
+{
+	size_t start, end;
+	int cost;
+	s->n = affordable(s);
+	if (!s->n)
+		return false;
+	align(s, &start, &end, &cost);
+	nearest->first = start + 1;
+	nearest->percent = 100 - (int)((size_t)cost / s->n);
+	return nearest->percent >= LEAST_PERCENT && start != end && first_difference(s, start, end, nearest);
 }
 
 bool nearest_find(const struct text_lines *text, const struct wanted *wanted, struct nearest *ret_nearest)
 {
+	struct search s = {.text = text, .wanted = wanted};
 	struct nearest nearest = {0};
-	size_t n = affordable(text, wanted->count), start, end;
-	int cost;
-	if (!n || !text->count || text->count > UINT32_MAX)
+	if (!wanted->count || !text->count || text->count > UINT32_MAX)
 		return false;
-	align(text, wanted, n, &start, &end, &cost);
-	nearest.percent = 100 - (int)((size_t)cost / n);
-	if (nearest.percent < LEAST_PERCENT || start == end)
-		return false;
-	first_difference(text, wanted, n, start, end, &nearest);
-	if (!nearest.kind)
-		return false;
-	nearest.first = start + 1;
+	s.trimmed = xcalloc(text->count, sizeof(*s.trimmed));
+	for (size_t j = 0; j < text->count; j++)
+		s.trimmed[j] = trim(&s, text->items[j]);
+	bool found = search(&s, &nearest);
+	free(s.trimmed);
+	nearest.work = s.work;
 	*ret_nearest = nearest;
-	return true;
+	return found;
 }
 
 void nearest_describe(const struct nearest *n, const char *path, struct strbuf *text)

@@ -5,13 +5,16 @@
  * Measured by an alignment of lines: a line against another costs the edit distance of their first 64 bytes
  * without surrounding white space (Myers 1999, bit-parallel), lines too many or too few cost more than half a
  * line. Work is bounded by looking at fewer of the wanted lines, never by time: the message is the same on
- * every machine.
+ * every machine. It is counted in steps of about a nanosecond.
  */
 #ifndef INFRARSI_PATCH_NEAREST_H
 #define INFRARSI_PATCH_NEAREST_H
 
 #include "base/base.h"
 #include "patch/text_lines.h"
+
+/* Beside 64 steps a byte of text and wanted lines, for what is done once. */
+enum { NEAREST_WORK_CAP = 1 << 25 };
 
 struct nearest {
 	size_t line;                      /* of the text, 1-based: where the first difference is */
@@ -20,6 +23,7 @@ struct nearest {
 	size_t wanted;                    /* 1-based: the wanted line that differs first */
 	const char *kind;                 /* what differs: "white space at the end of the line", ... */
 	struct text_line expected, found; /* text NULL: a line too many or too few */
+	size_t work;                      /* steps that it took */
 };
 
 struct wanted {
@@ -28,7 +32,7 @@ struct wanted {
 	bool first_open, last_open; /* the first may begin, the last may end within a line of the text */
 };
 
-/* False when no place is at least half alike. */
+/* False when no place is at least half alike; then only `work` means something. */
 bool nearest_find(const struct text_lines *text, const struct wanted *wanted, struct nearest *ret_nearest);
 /* "the closest place is x.c:12 (97% alike), where line 2 differs in ...: expected '...', found '...'" */
 void nearest_describe(const struct nearest *n, const char *path, struct strbuf *text);

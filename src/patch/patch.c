@@ -61,15 +61,23 @@ static enum err_code real_path(
 
 static enum err_code read_diff(struct change *c, const struct diff *diff, struct err *reterr)
 {
+	size_t work_left = LOOSE_WORK_CAP;
 	for (size_t i = 0; i < diff->n_files; i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 		const struct diff_file *file = &diff->files[i];
 		struct changed_file *changed;
+		size_t n_before = c->n_files;
 		const char *path;
 		TRY(real_path(c, file, &path, reterr));
 		TRY(change_open(c, path, file->place, &changed, reterr));
-		TRY(loose_diff_apply(c->name, file, &changed->old, c->arena, &text, reterr));
-		change_set(c, changed, file->deleted ? NULL : text.buf, text.len);
+		if (c->n_files == n_before)
+			return change_refuse(c->name, file->place, path,
+				"this file appears twice in the diff, under two names: put its hunks under "
+				"one "
+				"header",
+				reterr);
+		TRY(loose_diff_apply(c->name, file, &changed->old, &work_left, c->arena, &text, reterr));
+		change_set_take(changed, file->deleted ? NULL : &text);
 	}
 	return OK;
 }
@@ -84,7 +92,7 @@ static enum err_code read_edits(struct change *c, const struct edit_list *edits,
 		if (code != OK)
 			return err_prefix(reterr, code, "edits[%zu]", i);
 		TRY(edits_apply_one(c->name, edit, &file->now, &text, reterr));
-		change_set(c, file, text.buf, text.len);
+		change_set_take(file, &text);
 	}
 	return OK;
 }
@@ -120,19 +128,51 @@ static enum err_code check_syntax(const struct change *c, struct err *reterr)
 	return OK;
 }
 
+static bool has_file(const struct diff *diff, const char *path)
+{
+	for (size_t i = 0; i < diff->n_files; i++)
+		if (strcmp(diff->files[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* git's diff shows each file that the patch changes, under the name that was looked at, and no other. */
+static enum err_code check_kept(const struct change *c, const struct diff *step, struct err *reterr)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_files; i++) {
+		const struct changed_file *file = &c->files[i];
+		if (!changed_file_differs(file))
+			continue;
+		n++;
+		if (!has_file(step, file->path))
+			return change_refuse(c->name, file->place, file->path,
+				"git does not keep this change: it takes the name for something else, or "
+				"another "
+				"file of the patch is in its way",
+				reterr);
+	}
+	if (n != step->n_files)
+		return err_set_at(reterr, ERR_INPUT, c->name, 0, 0,
+			"the patch changes %zu files, but git's diff of it shows %zu", n, step->n_files);
+	return OK;
+}
+
 /* Counted against the parent: lines that came with the base are none of this step. */
 static enum err_code check_size(
 	const struct change *c, const char *tree, size_t *ret_lines, struct err *reterr)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	struct diff step;
+	struct diff step = {0};
 	size_t added = 0, removed = 0, most = (size_t)c->task->patches.max_lines;
 	TRY(scratch_diff(c->scratch, c->tree, tree, &text, reterr));
+	if (text.len)
+		TRY(diff_parse(c->name, text.buf, text.len, &arena, &step, reterr));
+	TRY(check_kept(c, &step, reterr));
 	if (!text.len)
 		return err_set_at(reterr, ERR_INPUT, c->name, c->n_files ? c->files[0].place : 0, 0,
 			"the patch changes nothing in the snapshot");
-	TRY(diff_parse(c->name, text.buf, text.len, &arena, &step, reterr));
 	for (size_t f = 0; f < step.n_files; f++)
 		for (size_t h = 0; h < step.files[f].n_hunks; h++)
 			for (size_t i = 0; i < step.files[f].hunks[h].n_lines; i++) {
@@ -166,8 +206,12 @@ static enum err_code set_diff(
 	TRY(stack_patch_parse(c->name, patch->diff, c->arena, &parsed, reterr));
 	patch->files = arena_array(c->arena, parsed.n_files, sizeof(*patch->files));
 	patch->n_files = parsed.n_files;
-	for (size_t i = 0; i < parsed.n_files; i++)
+	for (size_t i = 0; i < parsed.n_files; i++) {
+		const char *reason = guard_path(&c->task->contract, parsed.files[i].path);
+		if (reason)
+			return change_refuse(c->name, 0, parsed.files[i].path, reason, reterr);
 		patch->files[i] = parsed.files[i].path;
+	}
 	return OK;
 }
 
@@ -208,41 +252,82 @@ static enum err_code draft_on_tree(const struct patch_site *site, const char *tr
 	return code;
 }
 
-/* A whole diff repeats the lines of its base: read from the snapshot, and moved on top of the base, which
- * leaves what the step adds. */
-static enum err_code move_to_parent(const struct patch_site *site, const struct change *whole,
-	struct change *ret_change, struct err *reterr)
+static enum err_code tree_as_patch(const struct scratch *s, const char *tree, struct arena *arena,
+	struct stack_patch *ret_patch, struct err *reterr)
 {
+	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
+	*ret_patch = (struct stack_patch){.n_files = 0};
+	TRY(scratch_diff(s, s->base_tree, tree, &diff, reterr));
+	return diff.len ? stack_patch_parse("the base", diff.buf, arena, ret_patch, reterr) : OK;
+}
+
+/* Whether the change, written for the snapshot, makes every change that leads to the parent. */
+static enum err_code repeats_base(
+	const struct patch_site *site, const struct change *whole, bool *ret_repeats, struct err *reterr)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct stack_patch base, patch;
+	char tree[TREE_ID_SIZE];
+	TRY(change_write(whole, tree, reterr));
+	TRY(tree_as_patch(site->scratch, site->parent, &arena, &base, reterr));
+	TRY(tree_as_patch(site->scratch, tree, &arena, &patch, reterr));
+	*ret_repeats = stack_contains(&patch, &base);
+	return OK;
+}
+
+/* What has been read from the snapshot, as a change of the parent. */
+static enum err_code move_to_parent(
+	const struct patch_site *site, struct change *whole, struct change *ret_change, struct err *reterr)
+{
+	CLEANUP(change_release)
 	struct change moved = {.task = site->task,
 		.scratch = site->scratch,
 		.tree = site->parent,
 		.name = whole->name,
 		.arena = whole->arena};
 	for (size_t i = 0; i < whole->n_files; i++) {
-		const struct changed_file *from = &whole->files[i];
-		struct changed_file *file;
-		enum err_code code = change_open(&moved, from->path, from->place, &file, reterr);
-		if (code != OK) {
-			change_release(&moved);
-			return code;
-		}
+		struct changed_file *from = &whole->files[i], *file;
+		TRY(change_open(&moved, from->path, from->place, &file, reterr));
 		file->now = from->now;
+		file->own = take_ptr(from->own);
 	}
 	*ret_change = moved;
+	moved = (struct change){0};
 	return OK;
+}
+
+/* A diff of the whole change does not fit on top of its base: it repeats the base's lines. It is taken where
+ * it repeats all of them; `why` says why it does not fit there, and then why it is refused. */
+static enum err_code read_whole(const struct patch_site *site, const struct patch_draft *draft,
+	struct arena *arena, struct change *ret_change, struct err *why)
+{
+	CLEANUP(change_release) struct change whole = {0};
+	struct err ignored = ERR_INIT;
+	bool repeats = false;
+	enum err_code code = draft_on_tree(site, site->scratch->base_tree, draft, arena, &whole, &ignored);
+	if (code == ERR_INPUT || code == ERR_LIMIT)
+		return err_prefix(why, ERR_INPUT, "on top of its base");
+	if (code == OK)
+		code = repeats_base(site, &whole, &repeats, &ignored);
+	if (code != OK) {
+		*why = ignored;
+		return code;
+	}
+	if (!repeats)
+		return err_prefix(why, ERR_INPUT,
+			"it fits only without its base, whose changes it does not repeat; on top of its "
+			"base");
+	return move_to_parent(site, &whole, ret_change, why);
 }
 
 enum err_code patch_from_draft(const struct patch_site *site, const struct patch_draft *draft,
 	struct arena *arena, struct patch *ret_patch, char ret_tree[TREE_ID_SIZE], struct err *reterr)
 {
 	CLEANUP(change_release) struct change change = {0};
-	struct err why = ERR_INIT, ignored = ERR_INIT;
+	struct err why = ERR_INIT;
 	enum err_code code = draft_on_tree(site, site->parent, draft, arena, &change, &why);
-	if (code == ERR_INPUT && strcmp(site->parent, site->scratch->base_tree) != 0) {
-		CLEANUP(change_release) struct change whole = {0};
-		if (draft_on_tree(site, site->scratch->base_tree, draft, arena, &whole, &ignored) == OK)
-			code = move_to_parent(site, &whole, &change, &why);
-	}
+	if (code == ERR_INPUT && strcmp(site->parent, site->scratch->base_tree) != 0)
+		code = read_whole(site, draft, arena, &change, &why);
 	if (code != OK) {
 		if (reterr)
 			*reterr = why;
@@ -274,18 +359,39 @@ static enum err_code base_tree(const struct scratch *scratch, const struct patch
 	return stack_tree(scratch, scratch->base_tree, patches, base->count, ret_tree, reterr);
 }
 
+void patch_copy(const struct patch *from, struct arena *arena, struct patch *ret_patch)
+{
+	struct patch p = *from;
+	p.name = arena_strdup(arena, from->name);
+	p.source = arena_strdup(arena, from->source);
+	p.title = arena_strdup(arena, from->title);
+	p.mechanism = arena_strdup(arena, from->mechanism);
+	p.diff = arena_strdup(arena, from->diff);
+	p.phases = arena_array(arena, from->n_phases, sizeof(*p.phases));
+	for (size_t i = 0; i < from->n_phases; i++)
+		p.phases[i] = arena_strdup(arena, from->phases[i]);
+	p.files = arena_array(arena, from->n_files, sizeof(*p.files));
+	for (size_t i = 0; i < from->n_files; i++)
+		p.files[i] = arena_strdup(arena, from->files[i]);
+	*ret_patch = p;
+}
+
 enum err_code patch_parse(const struct task *task, const char *commit, const char *prefix,
 	const struct patch_text *text, const struct patch_base *base, struct arena *arena,
 	struct patch *ret_patch, struct err *reterr)
 {
 	CLEANUP(scratch_close) struct scratch scratch = {0};
+	CLEANUP(arena_release) struct arena work = ARENA_INIT;
 	struct patch_draft draft;
+	struct patch patch;
 	char parent[TREE_ID_SIZE], tree[TREE_ID_SIZE];
-	TRY(patch_draft_parse(text, arena, &draft, reterr));
+	TRY(patch_draft_parse(text, &work, &draft, reterr));
 	TRY(scratch_open(task->root, commit, prefix, &scratch, reterr));
 	memcpy(parent, scratch.base_tree, TREE_ID_SIZE);
 	if (base && base->count)
 		TRY(base_tree(&scratch, base, parent, reterr));
 	const struct patch_site site = {task, &scratch, parent};
-	return patch_from_draft(&site, &draft, arena, ret_patch, tree, reterr);
+	TRY(patch_from_draft(&site, &draft, &work, &patch, tree, reterr));
+	patch_copy(&patch, arena, ret_patch);
+	return OK;
 }

@@ -26,12 +26,14 @@ struct patch_site {
 	const char
 		*parent; /* tree that the patch is written for: the snapshot, or that with its base stack */
 };
-/* The patch, and the tree that it leads to. */
+/* The patch, and the tree that it leads to. The arena holds also what is needed only on the way: patch_copy()
+ * what stays. */
 enum err_code patch_from_draft(const struct patch_site *site, const struct patch_draft *draft,
 	struct arena *arena, struct patch *ret_patch, char ret_tree[TREE_ID_SIZE],
 	struct err *reterr) MUST_CHECK;
 enum err_code patch_from_branch(const struct patch_site *site, const struct branch *branch,
 	struct arena *arena, struct patch *ret_patch, char ret_tree[TREE_ID_SIZE],
 	struct err *reterr) MUST_CHECK;
+void patch_copy(const struct patch *from, struct arena *arena, struct patch *ret_patch);
 
 #endif

@@ -24,7 +24,7 @@ struct reading_pool {
 	struct patch_pool *pool;
 	size_t room;                 /* of the arrays below, of pool->patches and pool->refused */
 	char (*trees)[TREE_ID_SIZE]; /* snapshot with patch i applied */
-	struct branch *branches;     /* that patch i comes from; its name NULL = a file */
+	struct branch *branches;     /* that patch i comes from, name and tip; name NULL = a file */
 	size_t source_begins;        /* the first patch of the source at hand */
 };
 
@@ -131,7 +131,7 @@ static enum err_code settle(struct reading_pool *r, const char *name, enum err_c
 		return OK;
 	}
 	patch->name = name;
-	pool->patches[pool->n_patches++] = *patch;
+	patch_copy(patch, &pool->arena, &pool->patches[pool->n_patches++]);
 	return OK;
 }
 
@@ -172,16 +172,15 @@ static enum err_code parent_tree(const struct reading_pool *r, const struct patc
 	return code == OK ? OK : err_prefix(reterr, code, "%s: base", draft->name);
 }
 
-static enum err_code read_text(
-	struct reading_pool *r, const struct patch_text *text, struct patch *ret_patch, struct err *reterr)
+static enum err_code read_text(struct reading_pool *r, const struct patch_text *text, struct arena *work,
+	struct patch *ret_patch, struct err *reterr)
 {
-	struct patch_pool *pool = r->pool;
 	struct patch_draft draft;
 	char parent[TREE_ID_SIZE];
-	TRY(patch_draft_parse(text, &pool->arena, &draft, reterr));
+	TRY(patch_draft_parse(text, work, &draft, reterr));
 	TRY(parent_tree(r, &draft, parent, reterr));
 	const struct patch_site site = {r->task, r->scratch, parent};
-	return patch_from_draft(&site, &draft, &pool->arena, ret_patch, r->trees[pool->n_patches], reterr);
+	return patch_from_draft(&site, &draft, work, ret_patch, r->trees[r->pool->n_patches], reterr);
 }
 
 static enum err_code read_file(
@@ -190,15 +189,17 @@ static enum err_code read_file(
 	struct arena *arena = &r->pool->arena;
 	enum patch_format format = PATCH_DIFF;
 	const char *stem = arena_strndup(arena, file_name, stem_length(file_name, &format));
-	const char *path = arena_printf(arena, "%s/%s", dir, file_name);
+	CLEANUP(arena_release) struct arena work = ARENA_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, file_name);
 	struct patch patch = {0};
 	struct err why = ERR_INIT;
-	enum err_code code = file_read(path, DIFF_CAP_BYTES, &text, &why);
-	if (code == OK) {
-		const struct patch_text whole = {path, format, text.buf, text.len};
-		code = read_text(r, &whole, &patch, &why);
+	if (file_read(path, DIFF_CAP_BYTES, &text, &why) != OK) {
+		add_refusal(r->pool, stem, &why); /* trouble of this file alone */
+		return OK;
 	}
+	const struct patch_text whole = {path, format, text.buf, text.len};
+	enum err_code code = read_text(r, &whole, &work, &patch, &why);
 	return settle(r, stem, code, &patch, &why, reterr);
 }
 
@@ -223,21 +224,24 @@ static enum err_code branch_parent(
 static enum err_code read_branch(struct reading_pool *r, const char *name, struct err *reterr)
 {
 	struct patch_pool *pool = r->pool;
+	CLEANUP(arena_release) struct arena work = ARENA_INIT;
 	struct branch branch = {0};
 	struct patch patch = {0};
 	struct err why = ERR_INIT;
 	const char *parent;
 	size_t index = pool->n_patches;
-	enum err_code code = branch_find(r->scratch, r->commit, name, &pool->arena, &branch, &why);
+	enum err_code code = branch_find(r->scratch, r->commit, name, &work, &branch, &why);
 	if (code == OK)
 		code = branch_parent(r, &branch, &parent, &why);
 	if (code == OK) {
 		const struct patch_site site = {r->task, r->scratch, parent};
-		code = patch_from_branch(&site, &branch, &pool->arena, &patch, r->trees[index], &why);
+		code = patch_from_branch(&site, &branch, &work, &patch, r->trees[index], &why);
 	}
 	TRY(settle(r, arena_strdup(&pool->arena, name), code, &patch, &why, reterr));
-	if (pool->n_patches > index)
-		r->branches[index] = branch;
+	if (pool->n_patches > index) {
+		r->branches[index].name = pool->patches[index].name;
+		memcpy(r->branches[index].tip, branch.tip, TREE_ID_SIZE);
+	}
 	return OK;
 }
 

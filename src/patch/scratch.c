@@ -35,6 +35,7 @@ static void make_env(struct scratch *s, const char *git_dir, const char *objects
 	s->env[n++] = xasprintf("GIT_OBJECT_DIRECTORY=%s/objects", s->dir);
 	s->env[n++] = xasprintf("GIT_ALTERNATE_OBJECT_DIRECTORIES=%s", objects);
 	s->env[n++] = xstrdup("GIT_ATTR_NOSYSTEM=1");
+	s->env[n++] = xstrdup("GIT_LITERAL_PATHSPECS=1"); /* a path is no pattern, whatever it looks like */
 	s->env[n++] = xstrdup("LC_ALL=C");
 	for (char **e = environ; *e; e++) {
 		if (!is_helper_variable(*e) || strncmp(*e, "LC_ALL=", 7) == 0)
@@ -45,17 +46,31 @@ static void make_env(struct scratch *s, const char *git_dir, const char *objects
 	s->env[n] = NULL;
 }
 
+/* What a patch is known by must not depend on anybody's settings: all that change what git reads, keeps and
+ * prints here, to git's own defaults, and what would run programs or write into the repository off. Options
+ * of a command (scratch_diff()) override these. */
+static const char *const settings[] = {"core.hooksPath=/dev/null", "core.fsmonitor=", "core.autocrlf=false",
+	"core.safecrlf=false", "core.quotePath=false", "core.attributesFile=/dev/null",
+	"core.whitespace=", "core.ignoreCase=false", "core.precomposeUnicode=false", "core.protectHFS=true",
+	"core.protectNTFS=true", "core.bigFileThreshold=512m", "core.splitIndex=false",
+	"core.sparseCheckout=false", "index.sparse=false", "core.untrackedCache=false",
+	"diff.algorithm=myers", "diff.context=3", "diff.interHunkContext=0", "diff.indentHeuristic=true",
+	"diff.suppressBlankEmpty=false", "diff.noprefix=false", "diff.mnemonicPrefix=false",
+	"diff.srcPrefix=a/", "diff.dstPrefix=b/", "diff.relative=false",
+	"diff.orderFile=", "diff.renames=false", "diff.renameLimit=1000", "diff.ignoreSubmodules=none",
+	"diff.submodule=short", "diff.wsErrorHighlight=none", "color.ui=false", "log.showSignature=false",
+	"submodule.recurse=false"};
+
 enum err_code scratch_git(const struct scratch *s, const char *const *words, const char *input, size_t length,
 	struct strbuf *ret_output, struct err *reterr)
 {
-	static const char *const options[] = {"git", "-c", "core.hooksPath=/dev/null", "-c",
-		"core.fsmonitor=", "-c", "core.autocrlf=false", "-c", "core.quotePath=false", "-c",
-		"diff.orderFile=", "-c", "core.attributesFile=/dev/null", "-c", "diff.interHunkContext=0",
-		"-c", "core.whitespace="};
-	const char *argv[64];
+	const char *argv[2 * ARRAY_LEN(settings) + 40];
 	size_t n = 0;
-	for (; n < ARRAY_LEN(options); n++)
-		argv[n] = options[n];
+	argv[n++] = "git";
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		argv[n++] = "-c";
+		argv[n++] = settings[i];
+	}
 	for (; *words && n + 1 < ARRAY_LEN(argv); words++)
 		argv[n++] = *words;
 	argv[n] = NULL;
@@ -122,20 +137,6 @@ void scratch_close(struct scratch *s)
 	*s = (struct scratch){0};
 }
 
-enum err_code scratch_apply(const struct scratch *s, const char *tree, const char *diff, size_t length,
-	bool sparse, char ret_tree[TREE_ID_SIZE], struct err *reterr)
-{
-	const char *const apply[] = {"apply", "--cached", "--whitespace=nowarn",
-		sparse ? "--unidiff-zero" : "--no-unidiff-zero", "-", NULL};
-	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
-	TRY(GIT(s, NULL, reterr, "read-tree", tree));
-	TRY(scratch_git(s, apply, diff, length, NULL, reterr));
-	TRY(GIT(s, &output, reterr, "write-tree"));
-	trim_end(&output);
-	snprintf(ret_tree, TREE_ID_SIZE, "%s", output.buf);
-	return OK;
-}
-
 /* ---- files put into a tree ---- */
 
 static enum err_code write_blob(
@@ -147,11 +148,20 @@ static enum err_code write_blob(
 	return OK;
 }
 
+/* What the tree has at a path from the repository's root; empty = nothing. That git cannot look there is the
+ * path's fault. */
+static enum err_code list_path(const struct scratch *s, const char *tree, const char *full_path,
+	struct strbuf *ret_entry, struct err *reterr)
+{
+	enum err_code code = GIT(s, ret_entry, reterr, "ls-tree", "-z", "--full-tree", tree, "--", full_path);
+	return code == ERR_FAILED ? err_prefix(reterr, ERR_INPUT, "git does not take this path") : code;
+}
+
 static enum err_code mode_of(const struct scratch *s, const char *tree, const char *full_path,
 	char ret_mode[8], struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
-	TRY(GIT(s, &output, reterr, "ls-tree", "-z", "--full-tree", tree, "--", full_path));
+	TRY(list_path(s, tree, full_path, &output, reterr));
 	if (sscanf(output.buf, "%7[0-7] ", ret_mode) != 1)
 		strcpy(ret_mode, "100644");
 	return OK;
@@ -206,7 +216,7 @@ enum err_code scratch_kind_of(const struct scratch *s, const char *tree, const c
 		length += strcspn(full + length, "/");
 		bool is_whole = full[length] == '\0';
 		CLEANUP(free_ptr) char *part = xasprintf("%.*s", (int)length, full);
-		TRY(GIT(s, &output, reterr, "ls-tree", "-z", "--full-tree", tree, "--", part));
+		TRY(list_path(s, tree, part, &output, reterr));
 		*ret_kind = output.len ? kind_of_mode(output.buf, is_whole) : SCRATCH_NOTHING;
 		if (is_whole || !output.len || *ret_kind != SCRATCH_NOTHING)
 			return OK;
@@ -240,9 +250,10 @@ enum err_code scratch_diff(const struct scratch *s, const char *old_tree, const 
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
 	CLEANUP(free_ptr) char *relative = xasprintf("--relative=%s%s", s->prefix, scratch_slash(s));
 	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--text", "--no-renames", "-U3", "--diff-algorithm=myers", "--indent-heuristic",
-		"--src-prefix=a/", "--dst-prefix=b/", s->prefix[0] ? relative : "--no-relative", old_tree,
-		new_tree));
+		"--text", "--no-renames", "-U3", "--inter-hunk-context=0", "--diff-algorithm=myers",
+		"--indent-heuristic", "--ignore-submodules=none", "--submodule=short", "--src-prefix=a/",
+		"--dst-prefix=b/", "--full-index", "-O/dev/null", s->prefix[0] ? relative : "--no-relative",
+		old_tree, new_tree));
 	if (memchr(output.buf, '\0', output.len))
 		return err_set(
 			reterr, ERR_INPUT, "the change contains NUL bytes: only text files can be patched");
@@ -255,7 +266,8 @@ enum err_code scratch_check_kinds(
 	const struct scratch *s, const char *old_tree, const char *new_tree, struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
-	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "--raw", "--no-renames", old_tree, new_tree));
+	TRY(GIT(s, &output, reterr, "diff-tree", "-r", "--raw", "--no-renames", "--ignore-submodules=none",
+		old_tree, new_tree));
 	for (const char *line = output.buf; *line;) {
 		char old_mode[8] = "", new_mode[8] = "";
 		const char *stop = strchr(line, '\n');

@@ -4,7 +4,7 @@
  *
  *     struct scratch scratch;
  *     TRY(scratch_open(root, commit, prefix, &scratch, reterr));
- *     TRY(scratch_apply(&scratch, scratch.base_tree, text, length, tree, reterr));
+ *     TRY(scratch_write(&scratch, scratch.base_tree, files, n_files, tree, reterr));
  *     scratch_close(&scratch);
  */
 #ifndef INFRARSI_PATCH_SCRATCH_H
@@ -27,18 +27,13 @@ enum err_code scratch_open(const char *root, const char *commit, const char *pre
 	struct scratch *ret_scratch, struct err *reterr) MUST_CHECK;
 void scratch_close(struct scratch *s);
 
-/* Applies a diff with paths from the repository's root to a tree. `sparse` takes hunks with less than three
- * lines of context where they stand, as people write them; without it they must be at the file's beginning or
- * end. ERR_FAILED with git's words when it does not fit. */
-enum err_code scratch_apply(const struct scratch *s, const char *tree, const char *diff, size_t length,
-	bool sparse, char ret_tree[TREE_ID_SIZE], struct err *reterr) MUST_CHECK;
-
 struct scratch_file {
 	const char *path; /* relative to the task's folder */
 	const char *text; /* NULL = the file goes */
 	size_t length;
 };
-/* The tree with these files put into it; a file that was there keeps its mode. */
+/* The tree with these files put into it; a file that was there keeps its mode. git leaves out what it does
+ * not take without a word: look at scratch_diff(). */
 enum err_code scratch_write(const struct scratch *s, const char *tree, const struct scratch_file *files,
 	size_t n_files, char ret_tree[TREE_ID_SIZE], struct err *reterr) MUST_CHECK;
 

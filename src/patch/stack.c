@@ -150,14 +150,47 @@ bool stack_conflict(const struct stack_patch *a, const struct stack_patch *b, st
 	return false;
 }
 
+/* Both lists are sorted. */
+static bool file_contains(const struct stack_file *whole, const struct stack_file *part)
+{
+	size_t i = 0, j = 0;
+	while (i < whole->n_chunks && j < part->n_chunks) {
+		if (chunks_equal(&whole->chunks[i], &part->chunks[j]))
+			j++;
+		i++;
+	}
+	return j == part->n_chunks && whole->created == part->created && whole->deleted == part->deleted;
+}
+
+bool stack_contains(const struct stack_patch *whole, const struct stack_patch *part)
+{
+	for (size_t j = 0; j < part->n_files; j++) {
+		bool found = false;
+		for (size_t i = 0; i < whole->n_files && !found; i++)
+			found = strcmp(whole->files[i].path, part->files[j].path) == 0 &&
+				file_contains(&whole->files[i], &part->files[j]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 /* ---- merged ---- */
 
-static bool is_in(const struct chunk_list *list, const struct chunk *chunk)
+/* The same change of several patches is made once. The list is sorted: equal chunks have one place. */
+static void drop_repeated(struct chunk_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (chunks_equal(&list->items[i], chunk))
-			return true;
-	return false;
+	size_t n = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		size_t k = n;
+		while (k > 0 && list->items[k - 1].at == list->items[i].at &&
+			!chunks_equal(&list->items[k - 1], &list->items[i]))
+			k--;
+		bool is_repeated = k > 0 && list->items[k - 1].at == list->items[i].at;
+		if (!is_repeated)
+			list->items[n++] = list->items[i];
+	}
+	list->count = n;
 }
 
 enum err_code stack_merge_file(const struct stack_file *const *files, size_t n_files, const char *old,
@@ -169,13 +202,12 @@ enum err_code stack_merge_file(const struct stack_file *const *files, size_t n_f
 	for (size_t f = 0; f < n_files; f++) {
 		exists &= !files[f]->deleted;
 		for (size_t i = 0; i < files[f]->n_chunks; i++) {
-			if (is_in(&list, &files[f]->chunks[i]))
-				continue;
 			grow_array(&list.items, &list.room, list.count + 1, sizeof(*list.items));
 			list.items[list.count++] = files[f]->chunks[i];
 		}
 	}
 	chunk_list_sort(&list);
+	drop_repeated(&list);
 	text_lines_split(&lines, old, length);
 	if (!chunk_list_fits(&list, lines.count))
 		return err_set_at(reterr, ERR_INPUT, n_files ? files[0]->path : "", 0, 0,

@@ -37,6 +37,9 @@ enum err_code stack_patch_parse(const char *name, const char *diff, struct arena
  * unpatched file that it changes: all of the first file that conflicts. */
 bool stack_conflict(const struct stack_patch *a, const struct stack_patch *b, struct strbuf *reason);
 
+/* True when `whole` makes every change of `part`, hunk for hunk, whatever it makes beside them. */
+bool stack_contains(const struct stack_patch *whole, const struct stack_patch *part);
+
 /* The new text of one file. `files` holds what the patches of the stack do to it; they do not conflict.
  * *ret_exists false: it is deleted. ERR_INPUT when they were not made for this text, as far as its length
  * tells. */

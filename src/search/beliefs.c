@@ -4,6 +4,7 @@
 
 #include "search/beliefs.h"
 #include "search/score.h"
+#include "search/seeds.h"
 
 /* Weaker ones are not looked at when a candidate is scored (model/blame_model.c). */
 static const double weakest_suspicion = 0.004;
@@ -32,15 +33,12 @@ static void count_runs(const struct scores *s, int lever, struct setting_belief 
 static void believe_setting(struct scores *s, int lever, int setting, struct setting_belief *b)
 {
 	const struct lever_prior *prior = &s->in->model.levers[lever].prior[setting];
-	double own, own_sd;
 	*b = (struct setting_belief){.setting = setting,
 		.in_incumbent = s->incumbent_setting[lever] == setting,
 		.predicted_ln = predicted_ln(prior)};
 	time_model_effect(s->time, lever, setting, &b->gain);
 	b->moved_sd = b->gain.prior_sd > 0 ? (b->gain.mean - b->gain.prior_mean) / b->gain.prior_sd : 0;
-	/* By the setting's own coefficient, as the search itself asks. */
-	time_model_setting(s->time, lever, setting, &own, &own_sd);
-	b->is_big = fmax(fabs(own), fabs(b->predicted_ln)) >= s->in->gate_ln;
+	b->is_big = setting_is_big(s, lever, setting);
 	memory_model_setting(s->memory, lever, setting, &b->memory_mean_bytes, &b->memory_sd_bytes);
 	count_runs(s, lever, b);
 }

@@ -18,7 +18,7 @@
 struct setting_belief { /* against the lever's reference setting */
 	int setting;
 	bool in_incumbent;
-	bool is_big;               /* predicted or learnt to move the time by the gate or more */
+	bool is_big;               /* setting_is_big(): what the search itself takes for a big knob's */
 	double predicted_ln;       /* declared, or from experience; 0 = nothing was */
 	struct belief_change gain; /* alone, in the reference: time_model_effect() */
 	double moved_sd;           /* how far the runs moved it, in sd of what was believed before */

@@ -93,7 +93,7 @@ static void decide(struct scores *s, struct decision *d)
 	random_init(&random, s->in->seed, "anywhere", s->in->decision);
 	struct candidate *c = anywhere(s, &random, s->incumbent_setting, redraw_probability);
 	if (c)
-		decision_fill(s, c, "random", "no neighbour is left; anywhere", d);
+		decision_fill(s, c, "random", "no operator has anything left; anywhere", d);
 	else
 		*d = (struct decision){.base_observation = -1, .incumbent_ln = s->incumbent_ln};
 }

@@ -12,7 +12,7 @@ static struct observation fantasy_of(struct scores *s, const int *setting)
 {
 	double peak, peak_sd, p_fits, mean, mean_sd;
 	memory_model_predict(s->memory, setting, &peak, &peak_sd, &p_fits);
-	bool fits = p_fits >= fits_from && isfinite(peak);
+	bool fits = round_score(p_fits) >= fits_from && isfinite(peak);
 	/* As the row will be read: where no peak is told, closeness to the capacity is not counted either. */
 	peak = fits ? peak : NAN;
 	time_model_predict(s->time, setting, peak, &mean, &mean_sd);

@@ -38,7 +38,7 @@ struct candidate *repair(struct scores *s, const int *from, int kept)
 	struct candidate *c = scores_look_up(s, setting);
 	for (int k = 0; k < REPAIRS; k++) {
 		candidate_predict(s, c);
-		if (candidate_is_legal(s, c) && c->p_fits >= p_fits_wanted)
+		if (candidate_is_legal(s, c) && round_score(c->p_fits) >= p_fits_wanted)
 			break;
 		struct candidate *repaired = best_repair(s, setting, kept);
 		if (!repaired)

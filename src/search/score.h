@@ -40,7 +40,7 @@ struct scores {
 	struct time_model *time; /* the models: NULL after scores_open() */
 	struct memory_model *memory;
 	struct blame_model *blame;
-	int caution; /* power of P(fits) in a score */
+	int caution; /* power of P(fits) in a score: score_caution() */
 	const int *reference;
 	int incumbent; /* observation; -1 = the reference */
 	double incumbent_ln;

@@ -12,9 +12,9 @@ struct score_terms {
 };
 
 double score_formula(const struct score_terms *t); /* not rounded */
-/* 1, and 1 more for each out-of-memory end since the last run that fitted: far extrapolations, whose P(fits)
- * a lower bound hardly moves, do not eat the budget one after the other. A long row of them turns the score
- * into P(fits) itself. */
+/* 1, and 1 more for each of the latest trials that ended out of memory, back to the first that ended in
+ * another way, a crash included: far extrapolations, whose P(fits) a lower bound hardly moves, do not eat the
+ * budget one after the other. A long row of them turns the score into P(fits) itself. */
 int score_caution(const struct model_input *in);
 
 #endif

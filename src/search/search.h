@@ -62,6 +62,9 @@ struct strategy {
 /* "controller" is the default. NULL when unknown. */
 const struct strategy *strategy_find(const char *name);
 const struct strategy *strategy_list(size_t *ret_count);
+/* True of the controller alone: what is predicted, what a trial is worth and what the switches do is said of
+ * it. */
+bool strategy_has_models(const struct strategy *strategy);
 
 /* What an operator or a start does, in one line, and whether it takes part when nobody says anything. */
 struct search_part {

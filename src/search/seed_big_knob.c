@@ -19,7 +19,7 @@ static int trials_without_gain(const struct search_input *in)
 	for (size_t i = 0; i < in->model.n_observations; i++) {
 		const struct observation *o = &in->model.observations[i];
 		bool is_good = o->incumbent_allowed && o->has_gain;
-		since = is_good && o->gain_ln > best + in->gate_ln ? 0 : since + 1;
+		since = is_good && round_score(o->gain_ln - best) > round_score(in->gate_ln) ? 0 : since + 1;
 		if (is_good)
 			best = fmax(best, o->gain_ln);
 	}
@@ -41,9 +41,8 @@ static int list_big(struct scores *s, struct change *ret_change)
 			if (to == l->reference || to == s->incumbent_setting[lever])
 				continue;
 			time_model_setting(s->time, lever, to, &mean, &sd);
-			double effect = fmax(fabs(mean), fabs(l->prior[to].predicted_gain_ln));
 			double gain = round_score(fmin(mean + 2 * sd, l->prior[to].amdahl_cap_ln) - current);
-			if (effect >= s->in->gate_ln && gain > best.gain_ln)
+			if (setting_is_big(s, lever, to) && gain > best.gain_ln)
 				best = (struct change){lever, to, gain};
 		}
 		if (best.to >= 0)

@@ -1,6 +1,7 @@
 /*
  * Conflict backtracking: from a failed configuration, the fewest settings go back to the reference that clear
- * what is suspected most. The rest of it, which was worth a trial once, stays.
+ * what is suspected most: those at least half as strong as the strongest, the eight strongest where there are
+ * more. The rest of it, which was worth a trial once, stays.
  */
 #include "base/base.h"
 
@@ -43,7 +44,7 @@ static void find_suspects(const struct scores *s, const int *setting, struct sus
 	for (size_t i = 0; i < n && x->n < SUSPICIONS; i++) {
 		if (!is_contained(&all[i], setting))
 			continue;
-		if (x->n > 0 && all[i].q < strong_part * x->suspicion[0]->q)
+		if (x->n > 0 && round_score(all[i].q) < round_score(strong_part * x->suspicion[0]->q))
 			break;
 		x->suspicion[x->n++] = &all[i];
 		add_levers(s, &all[i], x);

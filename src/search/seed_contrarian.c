@@ -26,7 +26,7 @@ static int list_probes(struct scores *s, struct change *ret_change)
 				continue;
 			time_model_setting(s->time, lever, to, &mean, &sd);
 			double bound = round_score(fmin(mean + 2 * sd, l->prior[to].amdahl_cap_ln));
-			if (bound > s->in->gate_ln)
+			if (bound > round_score(s->in->gate_ln))
 				ret_change[n++] = (struct change){lever, to, bound};
 		}
 	}

@@ -29,7 +29,7 @@ static int draw_changes(struct scores *s, struct random *random, struct change *
 			}
 			if (to == s->incumbent_setting[lever])
 				current = drawn;
-			else if (drawn > best.gain_ln)
+			else if (round_score(drawn) > round_score(best.gain_ln))
 				best = (struct change){lever, to, drawn};
 		}
 		best.gain_ln = round_score(best.gain_ln - current);

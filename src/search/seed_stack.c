@@ -34,7 +34,7 @@ void seed_stack(struct scores *s, struct seed_list *list)
 		sum += mean;
 		change[n++] = (struct change){lever, on, round_score(mean)};
 	}
-	if (n < 2 || round_score(sum) <= s->in->gate_ln)
+	if (n < 2 || round_score(sum) <= round_score(s->in->gate_ln))
 		return;
 	changes_sort(change, n);
 	seed_add_to_incumbent(s, list, changes_apply(s, s->incumbent_setting, change, n));

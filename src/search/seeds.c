@@ -1,5 +1,7 @@
 #include "base/base.h"
 
+#include <math.h>
+
 #include "search/seeds.h"
 
 /* On by default is what earned its place when it was measured, or costs nothing: docs/search.md. */
@@ -65,6 +67,25 @@ bool setting_was_timed(const struct search_input *in, int lever, int setting)
 		return true;
 	for (size_t i = 0; i < m->n_observations; i++)
 		if (m->observations[i].has_gain && m->observations[i].setting[lever] == setting)
+			return true;
+	return false;
+}
+
+bool setting_is_big(const struct scores *s, int lever, int setting)
+{
+	const struct lever *l = &s->in->model.levers[lever];
+	double learnt, sd;
+	if (l->is_patch || setting == l->reference)
+		return false;
+	time_model_setting(s->time, lever, setting, &learnt, &sd);
+	return round_score(fmax(fabs(learnt), fabs(l->prior[setting].predicted_gain_ln))) >=
+	       round_score(s->in->gate_ln);
+}
+
+bool knob_is_big(const struct scores *s, int lever)
+{
+	for (int to = 0; to < s->in->model.levers[lever].n_settings; to++)
+		if (setting_is_big(s, lever, to))
 			return true;
 	return false;
 }

@@ -38,6 +38,10 @@ void seed_add(struct seed_list *list, struct seed seed); /* beyond MAX_SEEDS: dr
 void seed_add_to_incumbent(const struct scores *s, struct seed_list *list, const int *setting);
 /* A run with this setting, the reference included, has shown a usable step time. */
 bool setting_was_timed(const struct search_input *in, int lever, int setting);
+/* A knob's setting that moves the time by the gate or more, as was declared or as the runs (and experience)
+ * have it by now. Patches have operators of their own and are none. */
+bool setting_is_big(const struct scores *s, int lever, int setting);
+bool knob_is_big(const struct scores *s, int lever); /* any of its settings but the reference */
 
 void seed_incumbent(struct scores *s, struct seed_list *list);
 void seed_reference(struct scores *s, struct seed_list *list);

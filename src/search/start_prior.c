@@ -1,10 +1,14 @@
 /*
- * The configuration that the predictions favour: every knob at its best positively predicted setting. Two
- * starts that agree on every big knob would say the same twice, so it differs in one from whatever has run.
+ * The configuration that the predictions favour: every knob at its best positively predicted setting,
+ * repaired to fit. Two starts that agree on every big knob would say the same twice: where it agrees with
+ * something that has run, one big knob takes its second best setting, the one that loses least of those that
+ * then do differ. Where none does, the trial is the search's.
  */
 #include "base/base.h"
 
+#include "search/changes.h"
 #include "search/repair.h"
+#include "search/seeds.h"
 #include "search/start.h"
 
 static double predicted(const struct lever *l, int setting)
@@ -22,16 +26,6 @@ static int best_setting(const struct lever *l, int without)
 	return best;
 }
 
-/* A knob with a setting whose predicted effect is above what the noise hides. */
-static bool is_big(const struct scores *s, int lever)
-{
-	const struct lever *l = &s->in->model.levers[lever];
-	for (int to = 0; to < l->n_settings && !l->is_patch; to++)
-		if (predicted(l, to) >= s->in->gate_ln || predicted(l, to) <= -s->in->gate_ln)
-			return true;
-	return false;
-}
-
 bool prior_is_known(const struct scores *s)
 {
 	for (int lever = 0; lever < s->n_levers; lever++) {
@@ -42,35 +36,44 @@ bool prior_is_known(const struct scores *s)
 	return false;
 }
 
-static bool has_run_alike(const struct scores *s, const int *setting)
+static bool is_alike(const struct scores *s, const int *a, const int *b)
 {
-	for (size_t i = 0; i < s->in->n_visited; i++) {
-		bool alike = true;
-		for (int l = 0; l < s->n_levers; l++)
-			alike &= s->in->visited[i][l] == setting[l] || !is_big(s, l);
-		if (alike)
-			return true;
-	}
-	return false;
+	for (int l = 0; l < s->n_levers; l++)
+		if (a[l] != b[l] && knob_is_big(s, l))
+			return false;
+	return true;
 }
 
-/* The big knob whose second best setting costs least takes it. */
-static void step_aside(const struct scores *s, int *setting)
+/* It agrees on every big knob with something that has run or runs. */
+static bool has_run_alike(const struct scores *s, const int *setting)
 {
-	int cheapest = -1;
-	double least = 0;
+	bool alike = is_alike(s, setting, s->reference);
+	for (size_t i = 0; i < s->in->n_visited && !alike; i++)
+		alike = is_alike(s, setting, s->in->visited[i]);
+	return alike;
+}
+
+/* What a big knob loses, as predicted, by its second best setting; cheapest first. */
+static int list_steps_aside(const struct scores *s, const int *setting, struct change *ret_change)
+{
+	int n = 0;
 	for (int lever = 0; lever < s->n_levers; lever++) {
 		const struct lever *l = &s->in->model.levers[lever];
-		if (!is_big(s, lever))
+		if (!knob_is_big(s, lever))
 			continue;
-		double cost = predicted(l, setting[lever]) - predicted(l, best_setting(l, setting[lever]));
-		if (cheapest < 0 || cost < least) {
-			cheapest = lever;
-			least = cost;
-		}
+		int second = best_setting(l, setting[lever]);
+		ret_change[n++] = (struct change){
+			lever, second, round_score(predicted(l, second) - predicted(l, setting[lever]))};
 	}
-	if (cheapest >= 0)
-		setting[cheapest] = best_setting(&s->in->model.levers[cheapest], setting[cheapest]);
+	changes_sort(ret_change, n);
+	return n;
+}
+
+/* NULL: repaired, it may not run or says what something has said already. */
+static struct candidate *repaired(struct scores *s, const int *setting)
+{
+	struct candidate *c = repair(s, setting, -1);
+	return candidate_may_run(s, c) && !has_run_alike(s, c->setting) ? c : NULL;
 }
 
 struct candidate *prior_start(struct scores *s)
@@ -79,8 +82,14 @@ struct candidate *prior_start(struct scores *s)
 	for (int lever = 0; lever < s->n_levers; lever++)
 		if (!s->in->model.levers[lever].is_patch)
 			setting[lever] = best_setting(&s->in->model.levers[lever], -1);
-	if (has_run_alike(s, setting))
-		step_aside(s, setting);
-	struct candidate *c = repair(s, setting, -1);
-	return candidate_may_run(s, c) ? c : NULL;
+	CLEANUP(free_ptr) struct change *aside = xcalloc((size_t)s->n_levers + 1, sizeof(*aside));
+	int n = list_steps_aside(s, setting, aside);
+	struct candidate *c = repaired(s, setting);
+	for (int i = 0; i < n && !c; i++) {
+		int best = setting[aside[i].lever];
+		setting[aside[i].lever] = aside[i].to;
+		c = repaired(s, setting);
+		setting[aside[i].lever] = best;
+	}
+	return c;
 }

@@ -17,7 +17,7 @@ struct candidate *random_start(struct scores *s)
 		if (!c)
 			return NULL;
 		candidate_predict(s, c);
-		if (c->p_fits > p_fits_wanted)
+		if (round_score(c->p_fits) > p_fits_wanted)
 			return c;
 	}
 	return NULL;

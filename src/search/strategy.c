@@ -33,3 +33,8 @@ const struct strategy *strategy_list(size_t *ret_count)
 	*ret_count = ARRAY_LEN(table);
 	return table;
 }
+
+bool strategy_has_models(const struct strategy *strategy)
+{
+	return strategy->next == controller_next;
+}

@@ -62,11 +62,24 @@ double early_stop_bound_ln(const struct early_stop *test)
 	return t->gate_ln + student_t_quantile(1 - error_allowed / 2, dof) * sqrt(variance);
 }
 
+/* Its line was read together with the one before, so the interval before ended too late. */
+static void leave_out_last(struct early_stop *test)
+{
+	if (test->last_counts)
+		test->sum_ln -= log(test->step_s[--test->n]);
+	test->last_counts = false;
+}
+
 bool early_stop_add(struct early_stop *test, double step_s)
 {
-	test->unreadable |= !(step_s > 0) || isinf(step_s);
+	test->unreadable |= !isfinite(step_s);
 	if (test->unreadable)
 		return false;
+	if (step_s <= 0) {
+		leave_out_last(test);
+		return false;
+	}
+	test->last_counts = true;
 	grow_array(&test->step_s, &test->capacity, test->n + 1, sizeof(*test->step_s));
 	test->step_s[test->n++] = step_s;
 	test->sum_ln += log(step_s);

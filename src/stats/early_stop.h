@@ -1,6 +1,7 @@
 /*
  * May a run be stopped because it is slower than the best so far? A sequential test over its measured
- * (post-warm-up) update times, looked at after every update from the fifth on, at any number of looks.
+ * (post-warm-up) update times, looked at after every update from the fifth to the 64th and after every 16th
+ * beyond; the bound holds at any number of looks.
  *
  *     struct early_stop test;
  *     early_stop_init(&test, &terms);
@@ -30,6 +31,12 @@
  *
  * s is the reference runs' or this run's own, whichever is larger. The median is there for what is not
  * normal: a hiccup moves the mean, and stops no run.
+ *
+ * Two lines that are read at once leave an interval of no length behind one that is too long. Both are left
+ * out: the second alone would leave the error of the first in the mean. What is kept is then a part of the
+ * updates that the reader's delays chose, which know nothing of the w_i, so its means are those of fewer
+ * updates, n still counts what is in them, and the argument above holds as it is; the interval behind the two
+ * begins late and is if anything too short, which stops nothing.
  */
 #ifndef INFRARSI_STATS_EARLY_STOP_H
 #define INFRARSI_STATS_EARLY_STOP_H
@@ -50,10 +57,11 @@ struct early_stop_terms {
 
 struct early_stop {
 	struct early_stop_terms terms;
-	double *step_s; /* malloc */
+	double *step_s; /* malloc; those that count */
 	size_t n, capacity;
 	double sum_ln;
-	bool unreadable; /* a time that is none: nothing is concluded any more */
+	bool last_counts; /* the latest interval is the last of step_s */
+	bool unreadable;  /* a time that is none: nothing is concluded any more */
 };
 
 /* Fills step_sd_ln and step_dof: white noise of one update over all reference runs. */
@@ -61,7 +69,8 @@ void early_stop_calibrate(const struct run_times *runs, size_t n_runs, struct ea
 
 void early_stop_init(struct early_stop *test, const struct early_stop_terms *terms);
 void early_stop_release(struct early_stop *test);
-/* True: stop. A time that is not a positive number makes the test answer no from there on. */
+/* True: stop. An interval of no length takes itself and the one before it out of the test; a time that is no
+ * finite number makes it answer no from there on. */
 bool early_stop_add(struct early_stop *test, double step_s);
 /* ln of how much slower than the incumbent the run is so far; NAN before its first update. */
 double early_stop_slower_ln(const struct early_stop *test);

@@ -87,6 +87,20 @@ careful_after_quick() { # ARGUMENTS of run: a trial twice as fast as the referen
 	equals 1 "$(ledger "select count(*) from entry where json_extract(body, '\$.what') = 'search_over'")"
 }
 
+@test "what the task file says of the controller is said not to count for another strategy, and is not recorded" {
+	echo 'search: {operators_off: [escape], starts: [prior], stop: worth}' >>infrarsi.yaml
+	run infrarsi run --accept-noise --search-only --trials 1 --strategy one-factor
+	has "infrarsi.yaml (-escape -start:experience +start:prior) are for the strategy controller: one-factor proposes without them"
+	has "search.stop: worth of "
+	has "one-factor fits no model that tells what a trial is worth, so all trials are run"
+	equals 1 "$(finished_trials)"
+	equals "" "$(ledger "select json_extract(body, '\$.switches') from entry where kind = 'decision'")"
+	run infrarsi run --accept-noise --search-only --trials 2
+	lacks "for the strategy controller"
+	equals "-escape -start:experience +start:prior" \
+		"$(ledger "select json_extract(body, '\$.switches') from entry where kind = 'decision' order by id desc limit 1")"
+}
+
 @test "without a horizon nobody can tell what a trial is worth" {
 	sed -i '/horizon:/d' infrarsi.yaml
 	infrarsi init --accept >/dev/null

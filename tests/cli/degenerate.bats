@@ -88,5 +88,9 @@ d["knobs"] = [dict(k, true_log=[x / 10 for x in k["true_log"]]) for k in d["knob
 	has "the reference itself does not pass: completes"
 	has "declare reference settings that fit in memory; then  infrarsi doctor --new"
 	run -2 infrarsi run
-	has "the reference has not been measured yet"
+	has "the reference has not been measured: doctor found that it does not pass: completes"
+	has "declare reference settings that fit in memory; then  infrarsi doctor --new"
+	equals "$(grep '^log: ' <<<"$output")" "$(infrarsi explain 2>&1 | grep '^log: ')"
+	run -2 infrarsi explain --json
+	is_json
 }

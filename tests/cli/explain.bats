@@ -230,6 +230,56 @@ EOF
 	has "this is the controller; trial 3 was decided by the strategy random"
 }
 
+@test "what a label means depends on who says it" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	kept() { # OPTIONS: a campaign of its own; enters it
+		rm -rf kept
+		infrarsi simulate "$FIXTURES/small.json" --trials 6 --out kept "$@" >/dev/null || [ $? -eq 3 ]
+		export XDG_STATE_HOME=$PWD/kept/state
+		cd kept/job || return 1
+	}
+	kept --strategy random
+	run -0 infrarsi explain --trial 2
+	has "operators  random: any legal configuration that has not run, each as likely as the other"
+	cd ../..
+	kept --operators-off exploit,backtrack,bundle,escape,warm_restart,survey
+	run -0 infrarsi explain --trial 2
+	has "random: no operator had anything left: any configuration that may run"
+	has "no operator has anything left; anywhere"
+	cd ../..
+	kept --strategy aide
+	run -0 infrarsi explain --trial 1
+	has "draft: five drafts, then debug failures or improve the best (AIDE)"
+	cd ../..
+	# nothing is predicted of this job's settings: what the operator proposes is not predicted to lose
+	kept --operators-on contrarian --operators-off exploit,backtrack,bundle,escape,warm_restart,survey
+	run -0 infrarsi explain --trial 1
+	has "operators  contrarian: at or near a setting that was predicted to gain at most 2%"
+	lacks "predicted to lose"
+}
+
+@test "a run over the cap does not fit, and is not blamed" {
+	new_repo "$BATS_TEST_TMPDIR/capped"
+	sed -i 's/memory_cap: 1000B/memory_cap: 600B/' infrarsi.yaml
+	git commit -qam capped
+	lock
+	infrarsi doctor --hurry >/dev/null
+	# 500 bytes and 800
+	infrarsi run --accept-noise --search-only --trials 1 --start micro_batch=4 >/dev/null
+	run -0 infrarsi explain --trial 1
+	has "trial 1  invalid"
+	[[ $(grep '^  peak ' <<<"$output") == *" 800 B"* ]]
+	[[ $(grep '^  fits ' <<<"$output") == *" over the cap"* ]]
+	[[ $(grep '^  runs ' <<<"$output") == *" ran" ]]
+	run -0 infrarsi explain --json
+	equals "1 0 0" "$(setting micro_batch 4 "f\"{s['runs_ok']} {s['runs_failed']} {len(d['suspicions'])}\"")"
+	# broken is a crash: it is blamed, and nothing is known of its memory
+	infrarsi run --accept-noise --search-only --trials 2 --start mode=broken >/dev/null
+	run -0 infrarsi explain --trial 2
+	[[ $(grep '^  fits ' <<<"$output") == *" -" ]]
+	[[ $(grep '^  runs ' <<<"$output") == *" crashed"* ]]
+}
+
 @test "bad arguments, and places without a campaign" {
 	enter_job pair
 	run -2 infrarsi explain --trial 8

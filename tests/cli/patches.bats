@@ -149,3 +149,25 @@ Predicted: 15%"
 	run -0 infrarsi apply --undo
 	equals "" "$(git status --porcelain -- train.c)"
 }
+
+@test "names that git would take for patterns or for its own, and files that come empty, refuse their patch and no other" {
+	sed -i 's/^\(  *editable_files: \).*/\1["**"]/' infrarsi.yaml
+	edits 01-pattern ":(glob)x.c" x y
+	edits 02-blank "notes.c " "" "int n;"
+	edits 03-git "git~1/x.c" "" "int n;"
+	less_effort 04-good
+	git checkout -q -b package
+	mkdir package
+	: >package/__init__.py
+	git add package
+	git commit -q -m "A package"
+	git checkout -q master 2>/dev/null || git checkout -q main
+	sed -i 's/^proposers:.*/proposers: [{kind: patches, dir: patches, branches: [package]}]/' infrarsi.yaml
+	infrarsi init --accept >/dev/null
+	run -0 infrarsi doctor --new --hurry
+	has "Patches    1 clean, 0 to review, 4 refused"
+	has "01-pattern.edits.json: edits[0]: there is no file :(glob)x.c"
+	has "02-blank.edits.json: edits[0]: notes.c : names that begin or end with a blank are not accepted"
+	has "03-git.edits.json: edits[0]: git~1/x.c: git's own files may not be changed"
+	has "package: package/__init__.py: a new file without a line"
+}

@@ -104,7 +104,13 @@ labels() { # of all decisions, one a line
 		# shellcheck disable=SC2086
 		run -2 infrarsi $command --operators-off escape --strategy greedy
 		has "are for the strategy controller, not for greedy"
+		# shellcheck disable=SC2086
+		run -2 infrarsi $command --stop-when-not-worth --strategy greedy
+		has "--stop-when-not-worth is for the strategy controller: greedy fits no model"
 	done
+	# and before a command is shown
+	run -2 infrarsi run --dry-run --strategy greeedy
+	has "--strategy: expected one of: controller, "
 	equals 0 "$(ledger "select count(*) from entry")"
 	equals "" "$(ls -A "$TMPDIR")"
 }

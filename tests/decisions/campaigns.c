@@ -7,9 +7,13 @@
 #include "campaigns.h"
 
 #define GIB 1073741824.0
-enum { SETTINGS = 5 };
+enum { SETTINGS = 5, AT_ONCE = 3, SIBLING_RUNS = 24, EVIDENCE_SIZE = 160 };
 
 static const char *const numbers[] = {"1", "2", "4", "8", "16"}, *const words[] = {"a", "b", "c", "d", "e"};
+static const char *const names[MADE_UP_LEVERS] = {
+	"lever0", "lever1", "lever2", "lever3", "lever4", "lever5", "lever6"};
+/* These two settings crash together. */
+static const struct lever_pair crashing = {1, 2, 2, 1};
 
 struct task {
 	struct lever lever[MADE_UP_LEVERS];
@@ -18,6 +22,13 @@ struct task {
 	int setting[MADE_UP_TRIALS][MADE_UP_LEVERS];
 	struct observation observation[MADE_UP_TRIALS];
 	const int *visited[MADE_UP_TRIALS];
+	unsigned extras;
+	char evidence[MADE_UP_TRIALS][EVIDENCE_SIZE];
+	struct sibling_run sibling_run[SIBLING_RUNS];
+	double sibling_value[SIBLING_RUNS][MADE_UP_LEVERS];
+	struct lever_pair known_conflict[2], declared_pair;
+	int start[3][MADE_UP_LEVERS]; /* two of the user's, one of experience */
+	const int *user_start[2];
 	struct search_input in;
 };
 
@@ -37,7 +48,7 @@ static void make_levers(struct task *t, enum made_up_kind kind, uint64_t variati
 		bool is_number = kind == MADE_UP_NUMBERS ||
 				 ((kind == MADE_UP_MIXED || kind == MADE_UP_UNFIT) && l < 3);
 		bool is_patch = (kind == MADE_UP_CATEGORIES || kind == MADE_UP_MIXED) && l >= 5;
-		t->lever[l] = (struct lever){.name = "lever",
+		t->lever[l] = (struct lever){.name = names[l],
 			.is_patch = is_patch,
 			.ordered = is_number || kind == MADE_UP_ORDERED,
 			.n_settings = is_patch ? 2 : 3 + l % 3,
@@ -77,18 +88,137 @@ static void task_init(struct task *t, enum made_up_kind kind, uint64_t variation
 		.gate_ln = 0.02};
 }
 
-/* Effects add up; lever 1 at 2 with lever 2 at 1 crashes. */
-static void execute(struct task *t, const int *setting, enum made_up_kind kind)
+/* ---- what a campaign has beside the defaults ---- */
+
+static void give_experience(struct task *t, uint64_t *state)
+{
+	for (int l = 0; l < MADE_UP_LEVERS; l++)
+		for (int s = 0; s < t->lever[l].n_settings; s++) {
+			struct lever_prior *p = &t->prior[l][s];
+			if (s == t->lever[l].reference || draw(state, 3))
+				continue;
+			p->experienced = true;
+			p->mean_ln = 0.75 * t->gain_ln[l][s];
+			p->sd_ln = 0.03125;
+			p->declared_bytes = t->gib[l][s] * GIB;
+			p->memory_sd_bytes = 2 * GIB;
+		}
+}
+
+/* The same effects elsewhere, on a larger device. */
+static void give_siblings(struct task *t, uint64_t *state)
+{
+	for (int i = 0; i < SIBLING_RUNS; i++) {
+		double gain = 0, gib = 70;
+		for (int l = 0; l < MADE_UP_LEVERS; l++) {
+			int s = draw(state, t->lever[l].n_settings);
+			gain += t->gain_ln[l][s];
+			gib += t->gib[l][s];
+			t->sibling_value[i][l] = t->lever[l].setting_names == numbers ? 1 << s : s;
+		}
+		bool fits = gib <= 96;
+		t->sibling_run[i] = (struct sibling_run){.sibling = i % 2,
+			.value = t->sibling_value[i],
+			.gain_ln = fits ? gain : NAN,
+			.peak_bytes = fits ? gib * GIB : NAN,
+			.out_of_memory = !fits,
+			.capacity_bytes = 96 * GIB};
+	}
+	t->in.model.sibling_runs = t->sibling_run;
+	t->in.model.n_sibling_runs = SIBLING_RUNS;
+}
+
+static void give_conflicts(struct task *t)
+{
+	t->known_conflict[0] = crashing;
+	t->known_conflict[1] = (struct lever_pair){0, 1, 3, 1};
+	t->declared_pair = (struct lever_pair){0, 2, 4, 1};
+	t->in.model.known_conflicts = t->known_conflict;
+	t->in.model.n_known_conflicts = 2;
+	t->in.model.declared_pairs = &t->declared_pair;
+	t->in.model.n_declared_pairs = 1;
+}
+
+static void give_starts(struct task *t, uint64_t *state)
+{
+	for (int i = 0; i < 3; i++)
+		for (int l = 0; l < MADE_UP_LEVERS; l++)
+			t->start[i][l] =
+				draw(state, 3) ? t->lever[l].reference : draw(state, t->lever[l].n_settings);
+	t->user_start[0] = t->start[0];
+	t->user_start[1] = t->start[1];
+	t->in.user_starts = t->user_start;
+	t->in.n_user_starts = 2;
+	t->in.experienced_start = t->extras & MADE_UP_EXPERIENCE ? t->start[2] : NULL;
+	t->in.switches.starts_given = true;
+	t->in.switches.starts = (1u << N_STARTS) - 1;
+}
+
+/* Levers 0 and 4 move together or not at all, by an even sum; the last three do not move at once. */
+static bool is_legal(void *context, const int *setting)
+{
+	const struct task *t = context;
+	int moved[MADE_UP_LEVERS];
+	for (int l = 0; l < MADE_UP_LEVERS; l++)
+		moved[l] = setting[l] - t->lever[l].reference;
+	return (moved[0] + moved[4]) % 2 == 0 && !(moved[4] && moved[5] && moved[6]);
+}
+
+static void give_extras(struct task *t, uint64_t variation)
+{
+	uint64_t state = 1000 + variation;
+	if (t->extras & MADE_UP_OPERATORS)
+		t->in.switches.operators_on = (1u << N_OPERATORS) - 1;
+	if (t->extras & MADE_UP_NO_REVISION)
+		t->in.switches.operators_off = 1u << OPERATOR_PRIOR_REVISION;
+	if (t->extras & MADE_UP_EXPERIENCE)
+		give_experience(t, &state);
+	if (t->extras & MADE_UP_SIBLINGS)
+		give_siblings(t, &state);
+	if (t->extras & MADE_UP_CONFLICTS)
+		give_conflicts(t);
+	if (t->extras & MADE_UP_STARTS)
+		give_starts(t, &state);
+	if (t->extras & MADE_UP_LEGALITY) {
+		t->in.is_legal = is_legal;
+		t->in.legal_context = t;
+	}
+}
+
+/* What the i-th failure says; every third is wrong. */
+static const char *say(struct task *t, size_t i)
+{
+	const int *setting = t->setting[i];
+	int a = i % 3 == 2 ? 0 : crashing.lever_a, b = i % 3 == 2 ? 3 : crashing.lever_b;
+	snprintf(t->evidence[i], EVIDENCE_SIZE, "RuntimeError: no support for %s=%s with --%s %s", names[a],
+		t->lever[a].setting_names[setting[a]], names[b], t->lever[b].setting_names[setting[b]]);
+	return t->evidence[i];
+}
+
+/* ---- playing ---- */
+
+static void begin(struct task *t, const int *setting)
+{
+	size_t i = t->in.n_visited++;
+	memcpy(t->setting[i], setting, sizeof(t->setting[i]));
+	t->visited[i] = t->setting[i];
+	t->in.decision++;
+}
+
+/* The oldest of those that run. Effects add up. */
+static void finish(struct task *t, enum made_up_kind kind)
 {
 	size_t i = t->in.model.n_observations++;
+	const int *setting = t->setting[i];
 	double gain = 0, gib = kind == MADE_UP_UNFIT ? 86 : 60;
 	for (int l = 0; l < MADE_UP_LEVERS; l++) {
-		t->setting[i][l] = setting[l];
 		gain += t->gain_ln[l][setting[l]];
 		gib += t->gib[l][setting[l]];
 	}
-	bool crashes = setting[1] == 2 && setting[2] == 1, fits = gib <= 80, ran = fits && !crashes;
-	t->observation[i] = (struct observation){.setting = t->setting[i],
+	bool crashes = setting[crashing.lever_a] == crashing.setting_a &&
+		       setting[crashing.lever_b] == crashing.setting_b;
+	bool fits = gib <= 80, ran = fits && !crashes;
+	t->observation[i] = (struct observation){.setting = setting,
 		.status = crashes ? OBSERVED_CRASH
 			  : fits  ? OBSERVED_OK
 				  : OBSERVED_OOM,
@@ -96,9 +226,13 @@ static void execute(struct task *t, const int *setting, enum made_up_kind kind)
 		.gain_ln = ran ? gain : 0,
 		.incumbent_allowed = ran,
 		.peak_bytes = ran ? gib * GIB : NAN,
-		.shortfall_bytes = fits ? NAN : (gib - 80) * GIB};
-	t->visited[t->in.n_visited++] = t->setting[i];
-	t->in.decision++;
+		.shortfall_bytes = fits ? NAN : (gib - 80) * GIB,
+		.evidence = crashes && t->extras & MADE_UP_EVIDENCE ? say(t, i) : NULL};
+}
+
+static size_t count_running(const struct task *t)
+{
+	return t->in.n_visited - t->in.model.n_observations;
 }
 
 static void keep(struct made_up_campaign *c, const struct decision *d)
@@ -111,20 +245,29 @@ static void keep(struct made_up_campaign *c, const struct decision *d)
 	c->n_trials++;
 }
 
-enum err_code made_up_play(enum made_up_kind kind, uint64_t variation, const struct strategy *strategy,
-	struct made_up_campaign *ret, struct err *reterr)
+enum err_code made_up_play(enum made_up_kind kind, uint64_t variation, unsigned extras,
+	const struct strategy *strategy, struct made_up_campaign *ret, struct err *reterr)
 {
 	struct task t;
 	struct decision d;
+	size_t at_once = extras & MADE_UP_PENDING ? AT_ONCE : 1;
 	memset(ret, 0, sizeof(*ret));
 	task_init(&t, kind, variation);
+	t.extras = extras;
+	give_extras(&t, variation);
 	while (ret->n_trials < MADE_UP_TRIALS) {
+		t.in.pending = t.visited + t.in.model.n_observations;
+		t.in.n_pending = count_running(&t);
 		TRY(strategy->next(&t.in, &d, reterr));
 		if (!d.found)
 			break;
 		keep(ret, &d);
-		execute(&t, d.setting, kind);
+		begin(&t, d.setting);
 		decision_release(&d);
+		if (count_running(&t) >= at_once)
+			finish(&t, kind);
 	}
+	while (count_running(&t))
+		finish(&t, kind);
 	return search_finalists(&t.in, MADE_UP_TRIALS, ret->finalists, &ret->n_finalists, reterr);
 }

@@ -11,6 +11,23 @@
 
 enum { MADE_UP_LEVERS = 7, MADE_UP_TRIALS = 12 };
 
+/* What a campaign has beside the defaults; bits. */
+enum made_up_extra {
+	MADE_UP_OPERATORS = 1 << 0, /* every operator takes part */
+	MADE_UP_STARTS = 1 << 1,    /* every start, and two of the user's */
+	MADE_UP_PENDING = 1 << 2,   /* three trials at once: each decision but the first has some that run */
+	MADE_UP_EXPERIENCE =
+		1 << 3,             /* of a third of the settings; with MADE_UP_STARTS a configuration, too */
+	MADE_UP_SIBLINGS = 1 << 4,  /* runs of the same job elsewhere */
+	MADE_UP_EVIDENCE = 1 << 5,  /* failures name what is to blame, sometimes wrongly */
+	MADE_UP_CONFLICTS = 1 << 6, /* known conflicts, one of them real, and a declared pair */
+	MADE_UP_LEGALITY =
+		1 << 7, /* an invariant that couples two levers, and a combination that is excluded */
+	MADE_UP_NO_REVISION = 1 << 8, /* the operator `prior_revision` off */
+	N_MADE_UP_EXTRAS = 9,
+	MADE_UP_EVERYTHING = (1 << N_MADE_UP_EXTRAS) - 1 - MADE_UP_NO_REVISION,
+};
+
 enum made_up_kind {
 	MADE_UP_CATEGORIES,
 	MADE_UP_ORDERED,
@@ -29,7 +46,7 @@ struct made_up_campaign {
 };
 
 /* Variation 0 is the recorded one; others have other effects and another seed. */
-enum err_code made_up_play(enum made_up_kind kind, uint64_t variation, const struct strategy *strategy,
-	struct made_up_campaign *ret, struct err *reterr) MUST_CHECK;
+enum err_code made_up_play(enum made_up_kind kind, uint64_t variation, unsigned extras,
+	const struct strategy *strategy, struct made_up_campaign *ret, struct err *reterr) MUST_CHECK;
 
 #endif

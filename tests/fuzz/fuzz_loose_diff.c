@@ -44,11 +44,12 @@ static void apply_loosely(const char *text, size_t length, const struct old_file
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	struct err e = ERR_INIT;
 	struct diff diff;
+	size_t work_left = LOOSE_WORK_CAP;
 	if (diff_parse_loose("fuzz", text, length, &arena, &diff, &e) != OK)
 		return;
 	for (size_t i = 0; i < diff.n_files; i++) {
 		CLEANUP(strbuf_release) struct strbuf new = STRBUF_INIT;
-		if (loose_diff_apply("fuzz", &diff.files[i], old, &arena, &new, &e) == OK)
+		if (loose_diff_apply("fuzz", &diff.files[i], old, &work_left, &arena, &new, &e) == OK)
 			check_lines(&diff.files[i], old, &new);
 	}
 }

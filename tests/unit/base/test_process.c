@@ -238,9 +238,10 @@ static void a_program_that_writes_for_ever_does_not_hold_us(void **state)
 	CLEANUP(outcome_release) struct outcome o = OUTCOME_INIT;
 	struct process_run run = {.timeout_s = 100, .errors_kept_bytes = 100};
 	/* Which of them are in their sessions is known before the script ends. */
-	assert_int_equal(shell("d=$(mktemp -d); mkfifo $d/f; for i in 1 2 3 4; do setsid sh -c \"echo >$d/f; exec "
-			       "yes\" >&2 & read x <$d/f; done; rm -r $d; echo done",
-				 run, &o),
+	assert_int_equal(
+		shell("d=$(mktemp -d); mkfifo $d/f; for i in 1 2 3 4; do setsid sh -c \"echo >$d/f; exec "
+		      "yes\" >&2 & read x <$d/f; done; rm -r $d; echo done",
+			run, &o),
 		OK);
 	assert_string_equal(o.output.buf, "done\n");
 	assert_true(o.errors.len <= 100);

@@ -53,6 +53,20 @@ static void make_bad_branches(void)
 	CLEANUP(free_ptr) char *link = xasprintf("%s/link.c", f.root);
 	assert_int_equal(symlink("../other.c", link), 0);
 	fixture_commit(&at, "link");
+	start_branch("empty", "main~1");
+	commit_file("job/src/__init__.py", "", "an empty file");
+	start_branch("no-longer-empty", "main~1");
+	commit_file("job/src/void.c", "int v;\n", "lines for an empty file");
+	start_branch("less", "main~1");
+	fixture_git(&f, "rm", "-q", "job/src/void.c", NULL);
+	fixture_commit(&at, "an empty file goes");
+	start_branch("revives", "main~1");
+	commit_file("job/src/gone.c", "int g;\n", "lines for another");
+	start_branch("long-trailer", "main~1");
+	CLEANUP(free_ptr) char *message = xasprintf("x\n\nBase: no trailer\nMechanism: %0300d\n", 0);
+	commit_file("job/src/n.c", "int n;\n", message);
+	start_branch("blank", "main~1");
+	commit_file("job/src/a.c ", "int a;\n", "a blank at the end");
 	start_branch("rename", "main~1");
 	fixture_git(&f, "mv", "job/a.c", "job/b.c", NULL);
 	fixture_commit(&at, "rename");
@@ -73,7 +87,10 @@ static int set_up(void **state)
 	fixture_put(&f, "job/a.c", A_C);
 	fixture_put(&f, "job/notes.txt", "notes\n");
 	fixture_put(&f, "other.c", "int other;\n");
+	fixture_put(&f, "job/src/void.c", "");
+	fixture_put(&f, "job/src/gone.c", "");
 	fixture_commit(&f, "base");
+	fixture_git(&f, "rm", "-q", "job/src/gone.c", NULL);
 	/* the task's commit goes on from where the branches leave */
 	fixture_put(&f, "job/a.c", "int one = 1;\n\n\nint two = 2;\n\n\nint three = 33;\n");
 	fixture_commit(&f, "the reference");
@@ -133,6 +150,19 @@ static void test_merged_into_the_reference(void **state)
 	patch_pool_release(&pool);
 }
 
+/* An empty file that gets lines has a diff. */
+static void test_empty_file_gets_lines(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"no-longer-empty"};
+	struct patch_pool pool;
+	read_pool(names, 1, &pool);
+	if (pool.n_refused)
+		fail_msg("%s", pool.refused[0].reason);
+	assert_non_null(strstr(pool.patches[0].diff, "@@ -0,0 +1 @@\n+int v;\n"));
+	patch_pool_release(&pool);
+}
+
 /* Alone, the second is a step of four lines. */
 static void test_lines_without_the_first(void **state)
 {
@@ -160,6 +190,11 @@ static void test_refused(void **state)
 		{"mode", "job/a.c: mode changes are not accepted"},
 		{"link", "job/link.c: symbolic links are not accepted"},
 		{"rename", "job/a.c: renames and copies are not accepted (to job/b.c)"},
+		{"empty", "src/__init__.py: a new file without a line, which a diff cannot show"},
+		{"less", "src/void.c: an empty file is deleted, which a diff cannot show"},
+		{"revives", "src/gone.c: an empty file, which the reference has deleted"},
+		{"blank", "src/a.c : names that begin or end with a blank"},
+		{"long-trailer", "the value of mechanism has 300 bytes, more than the 200 allowed"},
 		{"binary", "a.c: binary files are not accepted"},
 		{"main", "changes nothing"},
 	};
@@ -179,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merged_into_the_reference),
 		cmocka_unit_test(test_lines_without_the_first),
+		cmocka_unit_test(test_empty_file_gets_lines),
 		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -57,6 +57,28 @@ static void test_spellings(void **state)
 		check_result(cases[i].name, cases[i].text);
 }
 
+/* git ends a name that has blanks with a tab: everything before it is the name. */
+static void test_names_are_exact(void **state)
+{
+	static const struct {
+		const char *text, *path;
+	} cases[] = {
+		{"--- a/x.c \t\n+++ b/x.c \t\n@@ -1 +1 @@\n-a\n+b\n", "x.c "},
+		{"--- a/x y.c\t2024-01-01\n+++ b/x y.c\t2024-01-02\n@@ -1 +1 @@\n-a\n+b\n", "x y.c"},
+		{"--- a/x.c \n+++ b/x.c \n@@ -1 +1 @@\n-a\n+b\n", "x.c "},
+		{"--- /dev/null\n+++ b/ x.c\t\n@@ -0,0 +1 @@\n+b\n", " x.c"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+		struct err e = ERR_INIT;
+		struct diff diff;
+		assert_int_equal(
+			diff_parse("x", cases[i].text, strlen(cases[i].text), &arena, &diff, &e), OK);
+		assert_string_equal(diff.files[0].path, cases[i].path);
+	}
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -72,6 +94,7 @@ static void test_refused(void **state)
 		{"@@ -1 +1 @@\n-a\n+b\n", "without the --- and +++", 1},
 		{"--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "renames", 1},
 		{"--- \"a/x\\001\"\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "control characters", 1},
+		{"--- a/x\r\r\n+++ b/x\r\r\n@@ -1 +1 @@\n-a\n+b\n", "control characters", 1},
 		{"--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", "both created and deleted", 1},
 		{"--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "only '+' lines", 3},
 		{"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "mode changes", 2},
@@ -87,6 +110,13 @@ static void test_refused(void **state)
 		{"diff --git a/x b/x\nBinary files a/x and b/x differ\n", "binary", 2},
 		{"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/x\n+++ b/x\n@@ -9 +9 @@\n-a\n+b\n",
 			"appears twice", 6},
+		{"--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n\\ No newline at end of file\n+c\n",
+			"another line of the file after", 7},
+		{"--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n\\ No newline at end of file\n-b\n",
+			"another line of the file after", 6},
+		{"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\\alpha\n", "expected a line that begins", 6},
+		{"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\nmore\n", "expected a line that begins", 6},
+		{"+++ b/y\n+c\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "without the --- line", 1},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -111,6 +141,22 @@ static void test_removed_dashes(void **state)
 	assert_int_equal(diff_parse("x", text, strlen(text), &arena, &diff, &e), OK);
 	assert_int_equal(diff_apply(&diff.files[0], "-- sql comment\nkeep\n", 20, &new, &e), OK);
 	assert_string_equal(new.buf, "keep\n");
+}
+
+/* Two lines that look like the header of a file, where the counts say that they are the hunk's last. */
+static void test_removed_header(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n--- y\n+++ y\n@@ -4 +4 @@\n-four\n+4\n";
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	CLEANUP(strbuf_release) struct strbuf new = STRBUF_INIT;
+	struct diff diff;
+	struct err e = ERR_INIT;
+	assert_int_equal(diff_parse("x", text, strlen(text), &arena, &diff, &e), OK);
+	assert_int_equal(diff.n_files, 1);
+	assert_int_equal(diff_apply(&diff.files[0], "one\n-- y\nthree\nfour\n", 20, &new, &e), OK);
+	assert_string_equal(new.buf, "one\n++ y\nthree\n4\n");
 }
 
 static void test_does_not_fit(void **state)
@@ -171,8 +217,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spellings),
+		cmocka_unit_test(test_names_are_exact),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_removed_dashes),
+		cmocka_unit_test(test_removed_header),
 		cmocka_unit_test(test_does_not_fit),
 		cmocka_unit_test(test_write_reads_back),
 		cmocka_unit_test(test_syntax),

@@ -59,6 +59,27 @@ static void test_object(void **state)
 	assert_string_equal(list.header.bases[1], "02-b");
 }
 
+/* Values are kept whole or refused, never cut. */
+static void test_long_values(void **state)
+{
+	(void)state;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	struct edit_list list;
+	struct err e = ERR_INIT;
+	strbuf_addstr(&text, "{\"base\": [");
+	for (int i = 0; i < 40; i++)
+		strbuf_addf(&text, "%s\"%02d-patch\"", i ? ", " : "", i);
+	strbuf_addstr(&text, "], \"edits\": [{\"file\": \"a.c\", \"old\": \"x\", \"new\": \"y\"}]}");
+	assert_int_equal(parse(text.buf, &arena, &list, &e), OK);
+	assert_int_equal(list.header.n_bases, 40);
+	assert_string_equal(list.header.bases[39], "39-patch");
+	strbuf_clear(&text);
+	strbuf_addf(&text, "{\"title\": \"%0201d\", \"edits\": []}", 0);
+	assert_int_equal(parse(text.buf, &arena, &list, &e), ERR_INPUT);
+	assert_string_equal(e.message, "title: the value of title has 201 bytes, more than the 200 allowed");
+}
+
 static void test_malformed(void **state)
 {
 	static const struct {
@@ -180,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_object),
+		cmocka_unit_test(test_long_values),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_applied),
 		cmocka_unit_test(test_refused),

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ static enum err_code apply(const char *old, const char *text, struct strbuf *new
 	const struct old_file file = {old != NULL, old, old ? strlen(old) : 0};
 	struct diff diff;
 	TRY(diff_parse_loose("x.diff", text, strlen(text), &arena, &diff, e));
-	return loose_diff_apply("x.diff", &diff.files[0], &file, &arena, new, e);
+	size_t work_left = LOOSE_WORK_CAP;
+	return loose_diff_apply("x.diff", &diff.files[0], &file, &work_left, &arena, new, e);
 }
 
 static void test_applied(void **state)
@@ -107,6 +109,22 @@ static void test_applied(void **state)
 			"diff --git a/m.py b/m.py\nindex 1..2 100644\n" HEADER
 			"@@ -1,2 +1,2 @@\n-a\n+A\n b\n-- \n2.39.5\n",
 			"A\nb\n"},
+		{"a removed \"- \" after a bare @@", "- \n- b\nc\n", HEADER "@@\n-- \n-- b\n+b\n c\n",
+			"b\nc\n"},
+		{"a removed \"- \" after wrong counts", "a\n- \nc\n",
+			HEADER "@@ -1,1 +1,1 @@\n-a\n-- \n+b\n c\n", "b\nc\n"},
+		{"a removed \"- \" at the end", "a\n- \n", HEADER "@@\n a\n-- \n", "a\n"},
+		{"a mail with two diffs", "a\nb\n",
+			HEADER
+			"@@ -1,2 +1,2 @@\n-a\n+A\n b\n-- \n2.39.5\n\nFrom 34 Mon Sep 17 00:00:00 2001\n",
+			"A\nb\n"},
+		{"a fence that is the file's", "a\n```\nb\n", HEADER "@@\n a\n```\n-b\n+B\n", "a\n```\nB\n"},
+		{"a fence that only ends", "a\n", HEADER "@@\n-a\n+A\n```\n\n", "A\n"},
+		{"a fence of prose before", "a\n",
+			"```c\nint x;\n```\n\n```diff\n" HEADER "@@\n-a\n+A\n```\n\n- done\n", "A\n"},
+		{"a backslash that lost its blank", "a\n\\alpha\nb\n", HEADER "@@\n a\n\\alpha\n-b\n+B\n",
+			"a\n\\alpha\nB\n"},
+		{"names with blanks behind them", "a\n", "--- a/m.py  \n+++ b/m.py \n@@\n-a\n+A\n", "A\n"},
 		{"svn", "a\nb\n", "Index: m.py\n=====\n" HEADER "@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "A\nb\n"},
 	};
 	(void)state;
@@ -166,6 +184,16 @@ static void test_refused(void **state)
 			"only '+' lines", 3},
 		{"a rename", OLD, "--- a/m.py\n+++ b/n.py\n@@\n-a\n+b\n", "renames", 1},
 		{"no diff", OLD, "I would rather not.\n", "no change found", 1},
+		{"lines of a new file after its end", NULL,
+			"--- /dev/null\n+++ b/m.py\n@@ -0,0 +1,2 @@\n+a\n\n\\ No newline at end of "
+			"file\n+b\n",
+			"another line of the file after '\\ No newline at end of file'", 7},
+		{"an empty line of a new file after its end", NULL,
+			"--- /dev/null\n+++ b/m.py\n@@ -0,0 +1,2 @@\n+a\n\\ No newline at end of "
+			"file\n\n+b\n",
+			"another line of the file after", 6},
+		{"lines behind the fence", "a\nb\n", "```diff\n" HEADER "@@\n a\n-b\n```\n+B\n```\n",
+			"looks like a part of the hunk that the line of ``` before it ended", 8},
 		{"a hunk of no file", OLD, "```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "without the --- and +++",
 			2},
 	};
@@ -178,6 +206,53 @@ static void test_refused(void **state)
 			fail_msg("%s: code %d line %d: %s", cases[i].name, code, e.line, e.message);
 		assert_int_equal(new.len, 0);
 	}
+}
+
+static size_t parsed_hunks(size_t n_headers, struct arena *arena, struct err *e)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	struct diff diff;
+	for (size_t i = 0; i < n_headers; i++)
+		strbuf_addstr(&text, "--- x\n+++ x\n+\n");
+	if (diff_parse_loose("x.diff", text.buf, text.len, arena, &diff, e) != OK)
+		return 0;
+	assert_int_equal(diff.n_files, 1);
+	return diff.files[0].n_hunks;
+}
+
+/* One header for each hunk costs memory for each hunk once: copying all that came before would take 10000 *
+ * 10000 / 2 hunks, gigabytes. More headers than that are refused. */
+static void test_repeated_headers(void **state)
+{
+	(void)state;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct err e = ERR_INIT;
+	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	assert_int_equal(parsed_hunks(10000, &arena, &e), 10000);
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + ((size_t)64 << 20));
+	assert_int_equal(parsed_hunks(74898, &arena, &e), 0);
+	assert_int_equal(e.code, ERR_INPUT);
+	assert_int_equal(e.line, 30001);
+	assert_non_null(strstr(e.message, "or 10000 headers of files"));
+}
+
+/* A long line counts by its length: these are 12 million comparisons, but of a thousand bytes each. */
+static void test_long_lines_are_bounded(void **state)
+{
+	(void)state;
+	enum { FILE_LINES = 4000, HUNK_LINES = 1000, LINE_BYTES = 1000 };
+	CLEANUP(strbuf_release) struct strbuf old = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf new = STRBUF_INIT;
+	struct err e = ERR_INIT;
+	strbuf_addstr(&text, HEADER "@@\n");
+	for (int i = 0; i < FILE_LINES; i++)
+		strbuf_addf(&old, "%0*d\n", LINE_BYTES, 0);
+	for (int i = 0; i < HUNK_LINES; i++)
+		strbuf_addf(&text, " %0*d\n", LINE_BYTES, 0);
+	strbuf_addstr(&text, "-b\n+c\n");
+	assert_int_equal(apply(old.buf, text.buf, &new, &e), ERR_LIMIT);
+	assert_non_null(strstr(e.message, "too repetitive"));
 }
 
 /* A file and a hunk that differ in the last line of every place: looked at up to a bound, and refused. */
@@ -204,6 +279,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_applied),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_repeated_headers),
+		cmocka_unit_test(test_long_lines_are_bounded),
 		cmocka_unit_test(test_repetition_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

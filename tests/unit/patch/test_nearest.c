@@ -72,6 +72,59 @@ static void test_nothing(void **state)
 	assert_false(find("abc\n", "abc\n", &n)); /* nothing differs */
 }
 
+/* The promise of nearest.h. */
+static size_t most_work(const struct strbuf *text, const struct strbuf *wanted)
+{
+	return NEAREST_WORK_CAP + 64 * (text->len + wanted->len);
+}
+
+static void check_work(const struct strbuf *text, const struct strbuf *wanted)
+{
+	struct text_lines lines, olds;
+	text_lines_split(&lines, text->buf, text->len);
+	text_lines_split(&olds, wanted->buf, wanted->len);
+	for (int open = 0; open < 4; open++) {
+		const struct wanted w = {olds.items, olds.count, open & 1, open & 2};
+		struct nearest n = {0};
+		(void)nearest_find(&lines, &w, &n);
+		assert_in_range(n.work, 1, most_work(text, wanted));
+	}
+	text_lines_release(&lines);
+	text_lines_release(&olds);
+}
+
+static void add_many(struct strbuf *text, const char *what, size_t count)
+{
+	while (count--)
+		strbuf_addstr(text, what);
+}
+
+/* Few long lines and many short ones: a line that were trimmed or compared for every other would be 10^11
+ * bytes. */
+static void test_long_lines_are_bounded(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *wanted;
+		size_t n_text, n_wanted;
+	} cases[] = {
+		{" ", "\n", 500000, 250000},
+		{"\n", " ", 250000, 500000},
+		{"x", "y\n", 500000, 250000},
+		{"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
+			"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy\n",
+			6000, 6000},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+		CLEANUP(strbuf_release) struct strbuf wanted = STRBUF_INIT;
+		add_many(&text, cases[i].text, cases[i].n_text);
+		strbuf_addch(&text, '\n');
+		add_many(&wanted, cases[i].wanted, cases[i].n_wanted);
+		check_work(&text, &wanted);
+	}
+}
+
 /* What costs too much is looked at in part: a text of a megabyte against thousands of lines. */
 static void test_work_is_bounded(void **state)
 {
@@ -85,6 +138,8 @@ static void test_work_is_bounded(void **state)
 	for (int i = 19001; i < 19900; i++)
 		strbuf_addf(&wanted, "this is line number %d of a text that is long enough to matter\n", i);
 	assert_true(find(text.buf, wanted.buf, &n));
+	/* 900 lines against 20000 of 64 bytes would be a thousand million steps */
+	assert_true(n.work <= most_work(&text, &wanted));
 	assert_int_equal(n.first, 19001);
 	assert_string_equal(n.kind, "upper and lower case");
 }
@@ -95,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_work_is_bounded),
+		cmocka_unit_test(test_long_lines_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

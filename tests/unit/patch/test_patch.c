@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,6 +218,72 @@ static void test_edits_become_a_diff(void **state)
 	assert_non_null(strstr(b.diff, "new file mode 100644\n--- /dev/null\n+++ b/src/new.c"));
 }
 
+/* ---- settings of the user ---- */
+
+static void test_settings_do_not_matter(void **state)
+{
+	(void)state;
+	static const char *const settings[][2] = {{"diff.suppressBlankEmpty", "true"}, {"diff.context", "1"},
+		{"diff.interHunkContext", "9"}, {"diff.algorithm", "patience"}, {"diff.noprefix", "true"},
+		{"diff.mnemonicPrefix", "true"}, {"diff.srcPrefix", "x/"}, {"diff.dstPrefix", "y/"},
+		{"diff.external", "/bin/false"}, {"diff.relative", "true"}, {"diff.renames", "copies"},
+		{"diff.orderFile", "order"}, {"diff.indentHeuristic", "false"},
+		{"diff.c.textconv", "tr a-z A-Z"}, {"diff.c.command", "/bin/false"},
+		{"diff.c.binary", "true"}, {"diff.submodule", "log"}, {"diff.wsErrorHighlight", "all"},
+		{"color.ui", "always"}, {"color.diff", "always"}, {"core.quotePath", "true"},
+		{"core.bigFileThreshold", "1"}, {"core.ignoreCase", "true"}, {"core.autocrlf", "true"},
+		{"core.attributesFile", "attributes"}, {"core.splitIndex", "true"}};
+	static const char text[] =
+		"--- a/a.c\n+++ b/a.c\n@@\n-\treturn 1;\n+\treturn 11;\n@@\n-\treturn 3;\n"
+		"+\treturn 33;\n--- /dev/null\n+++ b/src/\xc3\xa4.c\n@@ -0,0 +1,2 @@\n+int n;\n+\n";
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct patch plain, other;
+	struct err e = ERR_INIT;
+	must(parse(text, &arena, &plain, &e), &e);
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		fixture_git(&f, "config", settings[i][0], settings[i][1], NULL);
+	fixture_put(&f, ".git/info/attributes", "*.c diff=c -text\n");
+	enum err_code code = parse(text, &arena, &other, &e);
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		fixture_git(&f, "config", "--unset", settings[i][0], NULL);
+	fixture_put(&f, ".git/info/attributes", "");
+	must(code, &e);
+	assert_string_equal(other.diff, plain.diff);
+	assert_non_null(strstr(
+		plain.diff, "@@ -1,6 +1,6 @@\n int a(void)\n {\n-\treturn 1;\n+\treturn 11;\n }\n \n"));
+	assert_non_null(strstr(plain.diff, "+++ b/src/\xc3\xa4.c\n"));
+}
+
+/* ---- size ---- */
+
+/* A thousand edits of a file of 0.9 MB: each makes a new text, which are 0.9 GB when all are kept. */
+static void test_edits_give_memory_back(void **state)
+{
+	(void)state;
+	enum { EDITS = 1000, LINES = 90000 };
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	CLEANUP(strbuf_release) struct strbuf file = STRBUF_INIT;
+	CLEANUP(strbuf_release) struct strbuf edits = STRBUF_INIT;
+	struct rusage before, after;
+	struct fixture at = f;
+	struct patch patch;
+	struct err e = ERR_INIT;
+	for (int i = 0; i < LINES; i++)
+		strbuf_addf(&file, "line%05d\n", i);
+	for (int i = 0; i < EDITS; i++)
+		strbuf_addf(&edits, "%s{\"file\": \"src/big\", \"old\": \"line%05d\", \"new\": \"LINE%05d\"}",
+			i ? ", " : "[", i, i);
+	strbuf_addch(&edits, ']');
+	fixture_put(&at, "job/src/big", file.buf);
+	fixture_commit(&at, "a large file");
+	const struct patch_text whole = {"p.edits.json", PATCH_EDITS, edits.buf, edits.len};
+	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+	must(patch_parse(&f.task, at.commit, "job", &whole, NULL, &arena, &patch, &e), &e);
+	assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+	assert_int_equal(patch.step_lines, 2 * EDITS);
+	assert_true(after.ru_maxrss < before.ru_maxrss + 600000); /* KiB */
+}
+
 static void test_mode_is_kept(void **state)
 {
 	(void)state;
@@ -253,6 +320,31 @@ static void test_base(void **state)
 	assert_non_null(strstr(a.diff, "+\treturn 33;"));
 	assert_non_null(strstr(c.diff, "-\treturn 1;\n+\treturn 111;"));
 	assert_null(strstr(c.diff, "return 33"));
+	/* without the base it fits, but leaves out what the base changes: all of it, or a part */
+	static const char *const without[] = {
+		"--- a/a.c\n+++ b/a.c\n@@\n {\n-\treturn 1;\n+\treturn 111;\n }\n",
+		"--- a/a.c\n+++ b/a.c\n@@ -3 +3 @@\n-\treturn 1;\n+\treturn 11;\n@@\n-\treturn 2;\n+\treturn "
+		"22;\n"};
+	const char *both[] = {first.diff, NULL};
+	static const char eight[] = "--- a/a.c\n+++ b/a.c\n@@\n-\treturn 3;\n+\treturn 33;\n";
+	must(parse(eight, &arena, &c, &e), &e);
+	both[1] = c.diff;
+	const struct patch_base two = {both, 2};
+	for (size_t i = 0; i < ARRAY_LEN(without); i++) {
+		const struct patch_text alone = {"p.diff", PATCH_DIFF, without[i], strlen(without[i])};
+		assert_int_equal(
+			patch_parse(&f.task, f.commit, "job", &alone, i ? &two : &base, &arena, &c, &e),
+			ERR_INPUT);
+		assert_int_equal(e.line, 3);
+		assert_non_null(strstr(e.message, "it fits only without its base, whose changes it does not "
+						  "repeat; on top of its base: "
+						  "hunk 1 of a.c does not apply"));
+	}
+	/* nor does it fit there */
+	static const char misfit[] = "--- a/a.c\n+++ b/a.c\n@@\n-x\n+y\n";
+	const struct patch_text nowhere = {"p.diff", PATCH_DIFF, misfit, strlen(misfit)};
+	assert_int_equal(patch_parse(&f.task, f.commit, "job", &nowhere, &base, &arena, &c, &e), ERR_INPUT);
+	assert_non_null(strstr(e.message, "on top of its base: hunk 1 of a.c does not apply"));
 	/* without the base it does not fit */
 	assert_int_equal(patch_parse(&f.task, f.commit, "job", &texts[2], NULL, &arena, &c, &e), ERR_INPUT);
 }
@@ -326,6 +418,29 @@ static void test_pool(void **state)
 	assert_int_equal(patch_pool_read(&f.task, f.commit, "job", &missing, 1, &pool, &e), ERR_NOT_FOUND);
 }
 
+/* No patch stops the others, whatever it is called or names. */
+static void test_pool_goes_on(void **state)
+{
+	(void)state;
+	struct patch_pool pool;
+	struct err e = ERR_INIT;
+	struct task whole = f.task;
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/hostile", f.repo);
+	const struct patch_source source = {.dir = dir};
+	whole.root = f.repo;
+	fixture_put(&f, "hostile/10-magic.edits.json",
+		"[{\"file\": \":(glob)x.c\", \"old\": \"a\", \"new\": \"b\"}]");
+	fixture_put(&f, "hostile/20-folder.diff/x", "");
+	fixture_put(&f, "hostile/30-good.diff",
+		"--- a/other.c\n+++ b/other.c\n@@ -1 +1 @@\n-int other;\n+long other;\n");
+	must(patch_pool_read(&whole, f.commit, "", &source, 1, &pool, &e), &e);
+	assert_int_equal(pool.n_patches, 1);
+	assert_int_equal(pool.n_refused, 2);
+	assert_non_null(strstr(pool.refused[0].reason, "there is no file :(glob)x.c"));
+	assert_non_null(strstr(pool.refused[1].reason, "is a folder, expected a file"));
+	patch_pool_release(&pool);
+}
+
 /* Names of a folder's patches as bases, in the order in which they are read. */
 static void test_pool_with_bases(void **state)
 {
@@ -340,12 +455,15 @@ static void test_pool_with_bases(void **state)
 		"\"return 33\"}]}\n");
 	fixture_put(&f, "based/30-again.diff",
 		"# base: 20-three\n--- a/a.c\n+++ b/a.c\n@@\n-\treturn 11;\n+\treturn 111;\n");
+	fixture_put(&f, "based/35-other.diff",
+		"# base: 10-one\n--- a/a.c\n+++ b/a.c\n@@\n-\treturn 1;\n+\treturn 111;\n");
 	fixture_put(&f, "based/40-early.diff", "# base: 50-late\n" RETURN_ONE);
 	must(patch_pool_read(&f.task, f.commit, "job", &source, 1, &pool, &e), &e);
 	assert_int_equal(pool.n_patches, 3);
-	assert_int_equal(pool.n_refused, 1);
+	assert_int_equal(pool.n_refused, 2);
+	assert_non_null(strstr(pool.refused[0].reason, "35-other.diff:4: it fits only without its base"));
 	assert_non_null(
-		strstr(pool.refused[0].reason, "base: there is no usable patch '50-late' before this one"));
+		strstr(pool.refused[1].reason, "base: there is no usable patch '50-late' before this one"));
 	/* 20 repeats what 10 does, and goes with it; 30 does something else to the same line */
 	assert_null(pool.conflicts[0 * 3 + 1]);
 	assert_non_null(pool.conflicts[0 * 3 + 2]);
@@ -361,11 +479,14 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_create_and_delete),
 		cmocka_unit_test(test_edits_become_a_diff),
+		cmocka_unit_test(test_settings_do_not_matter),
+		cmocka_unit_test(test_edits_give_memory_back),
 		cmocka_unit_test(test_mode_is_kept),
 		cmocka_unit_test(test_base),
 		cmocka_unit_test(test_line_limit),
 		cmocka_unit_test(test_user_is_untouched),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_pool_goes_on),
 		cmocka_unit_test(test_pool_with_bases),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -103,6 +103,28 @@ static void before_any_run(void **state)
 	arena_release(&f.arena);
 }
 
+/* The mark is what the operator `big_knob` and the start `prior` go by: no patches, and of experience what
+ * the runs have left of it. Three runs at no gain at all against a mean of 0.05 +- 0.05. */
+static void big_is_what_the_search_takes_for_big(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	f.prior[0][1] = (struct lever_prior){
+		.amdahl_cap_ln = INFINITY, .experienced = true, .mean_ln = 0.05, .sd_ln = 0.05};
+	f.prior[1][1].predicted_gain_ln = 0.1;
+	f.lever[1].is_patch = true;
+	struct beliefs b = form(&f);
+	assert_true(b.levers[0].is_big && b.levers[0].settings[0].is_big);
+	assert_false(b.levers[1].is_big || b.levers[1].settings[0].is_big);
+	for (int i = 0; i < 3; i++)
+		add_run(&f, 1, 0, OBSERVED_OK, 0);
+	b = form(&f);
+	assert_near(b.levers[0].settings[0].predicted_ln, 0.05);
+	assert_false(b.levers[0].is_big || b.levers[0].settings[0].is_big);
+	arena_release(&f.arena);
+}
+
 /* Conjugate normal update: prior N(0, V), V = 0.07^2 + 0.02^2 = 0.0053; the run adds N = 0.02^2 for its
  * configuration, 0.02^2 / 2 for itself and 0.02^2 / 4 for the mean of two reference runs: 0.0007. Mean
  * V y / (V + N), variance V N / (V + N). */
@@ -256,6 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(before_any_run),
+		cmocka_unit_test(big_is_what_the_search_takes_for_big),
 		cmocka_unit_test(one_run_is_a_conjugate_update),
 		cmocka_unit_test(a_run_says_what_declarations_are_worth),
 		cmocka_unit_test(structure_is_in_the_gain),

@@ -185,6 +185,49 @@ static void the_prior_start_differs_in_a_big_knob(void **state)
 	assert_start(&f, "prior start", expected);
 }
 
+/* What is predicted best and the cheapest step aside (lever 1, for 0.1) have both been said by the user; then
+ * lever 0 gives way for 0.3. */
+static void the_prior_start_steps_aside_until_it_differs(void **state)
+{
+	(void)state;
+	struct fixture f;
+	quiet_init(&f);
+	open_setting(&f, 0, 2, 0.5);
+	open_setting(&f, 0, 1, 0.2);
+	open_setting(&f, 1, 1, 0.1);
+	open_setting(&f, 3, 1, 0.01);
+	static const int best[LEVERS] = {2, 1, 1}, aside[LEVERS] = {2, 0, 1}, expected[LEVERS] = {1, 1, 1, 1};
+	f.in.user_starts = (const int *const[]){best, aside};
+	f.in.n_user_starts = 2;
+	give_starts(&f, 1u << START_PRIOR);
+	run_ok(&f, best, 0.5);
+	run_ok(&f, aside, 0.4);
+	assert_start(&f, "prior start", expected);
+}
+
+/* 60 + 30 GiB do not fit: repaired, it is what the user has tried, but for a small knob. Any other setting of
+ * the big knobs ends there, too, or at the reference. */
+static void a_prior_start_that_repair_makes_alike_is_none(void **state)
+{
+	(void)state;
+	struct fixture f;
+	quiet_init(&f);
+	open_setting(&f, 5, 1, 0.5);
+	open_setting(&f, 1, 1, 0.1);
+	open_setting(&f, 3, 1, 0.01);
+	f.prior[5][1].declared_bytes = 30 * GIB;
+	static const int users[LEVERS] = {0, 1, 1}, repaired[LEVERS] = {0, 1, 1, 1};
+	give_starts(&f, 1u << START_PRIOR);
+	assert_start(&f, "prior start", repaired);
+	f.in.user_starts = (const int *const[]){users};
+	f.in.n_user_starts = 1;
+	run_ok(&f, users, 0.1);
+	struct decision d = next_decision(&f);
+	assert_true(d.found);
+	assert_null(strstr(d.operators, "start"));
+	decision_release(&d);
+}
+
 static void the_random_start_is_legal_and_fits(void **state)
 {
 	(void)state;
@@ -237,6 +280,8 @@ int main(void)
 		cmocka_unit_test(all_starts_fail_and_the_reference_stays),
 		cmocka_unit_test(the_prior_start_is_repaired),
 		cmocka_unit_test(the_prior_start_differs_in_a_big_knob),
+		cmocka_unit_test(the_prior_start_steps_aside_until_it_differs),
+		cmocka_unit_test(a_prior_start_that_repair_makes_alike_is_none),
 		cmocka_unit_test(the_random_start_is_legal_and_fits),
 		cmocka_unit_test(starts_take_turns),
 	};

@@ -14,9 +14,11 @@
 
 struct lever_prior {              /* of one setting; the reference setting's is ignored */
 	double predicted_gain_ln; /* as declared; 0 = nothing declared */
-	double amdahl_cap_ln;     /* upper bound -ln(1 - share); INFINITY = none known */
-	double declared_bytes;    /* 0 = nothing declared */
-	bool experienced;         /* from the bank: mean and sd below replace the shrunk prediction */
+	double predicted_sd_ln;   /* as declared: widens the prior, never narrows it; 0 = nothing declared */
+	int source;            /* who declared it: 0 = the task and its patches, else a proposer's number */
+	double amdahl_cap_ln;  /* upper bound -ln(1 - share); INFINITY = none known */
+	double declared_bytes; /* 0 = nothing declared */
+	bool experienced;      /* from the bank: mean and sd below replace the shrunk prediction */
 	double mean_ln, sd_ln, memory_sd_bytes;
 };
 

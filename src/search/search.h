@@ -32,6 +32,9 @@ struct search_input {
 	size_t n_pending;
 	const int *const *user_starts; /* run first, in order, where legal and not visited */
 	size_t n_user_starts;
+	const int *const *proposed; /* configurations that somebody suggests, latest answer first; they run
+				       only where their score is the best */
+	size_t n_proposed;
 	const int
 		*experienced_start;      /* the best experienced configuration, mapped on these levers; NULL =
 					    none, then one is put together from the levers' experienced effects */

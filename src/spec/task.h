@@ -19,7 +19,16 @@
 
 enum loss_rule { LOSS_WINDOW_MEAN, LOSS_PER_UPDATE };
 enum launcher_kind { LAUNCH_LOCAL, LAUNCH_TORCHRUN, LAUNCH_MPIRUN, LAUNCH_SLURM, LAUNCH_COMMAND };
-enum proposer_kind { PROPOSE_PATCHES };
+enum proposer_kind {
+	PROPOSE_PATCHES,
+	PROPOSE_CATALOGUE,
+	PROPOSE_OPENAI,
+	PROPOSE_ANTHROPIC,
+	PROPOSE_COMMAND,
+	PROPOSE_REPLAY,
+	N_PROPOSER_KINDS
+};
+extern const char *const proposer_kind_names[N_PROPOSER_KINDS + 1]; /* ends with NULL */
 /* What ends a search before its budget does. */
 enum search_stop { STOP_AT_BUDGET, STOP_NOT_WORTH };
 
@@ -78,10 +87,28 @@ struct config_edit { /* launch.config: set dotted keys of a JSON or YAML file */
 
 struct proposer {
 	enum proposer_kind kind;
+	const char *name;            /* [a-z0-9-]+, unique in the task; the kind where none is given */
 	const char *dir;             /* patches: a folder; NULL = none */
 	struct string_list branches; /* patches: of git */
+	/* openai, anthropic */
+	const char *base_url, *model;
+	const char *key_env; /* variable that holds the key; NULL = the server wants none */
+	int max_output_tokens;
+	double usd_per_million_in, usd_per_million_out; /* tokens; 0 = free or unknown */
+	/* command: argv, a path with a slash in it begins at the task's folder; variables that it sees */
+	struct string_list command, pass_env;
+	/* replay: a transcript (propose/transcript.h); only the order counts when lenient */
+	const char *file;
+	bool is_lenient;
+	/* whoever is asked: openai, anthropic, command, replay */
+	int every;          /* finished trials between two questions */
+	int patches;        /* wanted in an answer; 0 = none */
+	double timeout_s;   /* of one attempt; not of replay */
+	double tokens, usd; /* that all its answers may cost; 0 = no limit */
 	struct place place;
 };
+/* It is asked questions, in the course of a search. */
+bool proposer_is_asked(const struct proposer *p);
 
 struct patch_limits {
 	int max_lines; /* that one patch may add and remove on top of its base; 0 = no limit */

@@ -1,7 +1,9 @@
-/* From folders of patches and branches to levers of the campaign: parse, audit, record. What is refused is
- * recorded too, with its reason, and so is why two patches do not go together. */
+/* From folders of patches and branches, those of proposers too, to levers of the campaign: parse, audit,
+ * record. What is refused is recorded too, with its reason, and so is why two patches do not go together. */
 #include "base/base.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,24 +13,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/process.h"
 #include "base/strbuf.h"
+#include "campaign/answers.h"
+#include "campaign/sources.h"
 #include "campaign/stages.h"
 #include "patch/patch.h"
 #include "runner/hook_guard.h"
-
-static enum err_code read_from_snapshot(
-	void *context, const char *path, struct strbuf *ret_text, struct err *reterr)
-{
-	const struct campaign *c = context;
-	const char *prefix = c->snapshot.prefix;
-	CLEANUP(free_ptr)
-	char *object = xasprintf("%s:%s%s%s", c->snapshot.commit, prefix,
-		*prefix && prefix[strlen(prefix) - 1] != '/' ? "/" : "", path);
-	enum err_code code = git_run(c->task.root, ret_text, reterr, "cat-file", "blob", object, NULL);
-	/* ERR_INPUT: one patch that names it is refused, and the campaign goes on. */
-	return code == ERR_FAILED ? err_set(reterr, ERR_INPUT, "%s is not in the reference", path) : code;
-}
 
 static bool is_known(const struct state *s, const char *digest)
 {
@@ -145,6 +135,17 @@ static enum err_code set_conflicts(
 	return OK;
 }
 
+/* Whose folder it lies in; "" = the task's. */
+static const char *proposer_of(const struct campaign *c, const struct patch *patch, struct arena *arena)
+{
+	CLEANUP(free_ptr) char *folder = answers_patch_folder(c, "");
+	size_t length = strlen(folder);
+	if (strncmp(patch->source, folder, length) != 0)
+		return "";
+	const char *name = patch->source + length;
+	return arena_strndup(arena, name, strcspn(name, "/"));
+}
+
 static json_t *patch_to_json(const struct patch *patch)
 {
 	json_t *phases = json_array();
@@ -172,6 +173,9 @@ static enum err_code propose(struct campaign *c, const struct patch_pool *pool, 
 	json_object_set_new(body, "kind", json_string("patches"));
 	json_object_set_new(body, "patch", patch_to_json(patch));
 	json_object_set_new(body, "diff_path", json_string(relative));
+	const char *proposer = proposer_of(c, patch, &c->arena);
+	if (*proposer)
+		json_object_set_new(body, "proposer", json_string(proposer));
 	enum err_code code = set_conflicts(c, pool, index, body, reterr);
 	if (code != OK) {
 		json_decref(body);
@@ -218,7 +222,7 @@ static enum err_code take_patch(
 	struct audit_report report = {0};
 	struct err e = ERR_INIT;
 	enum err_code code =
-		audit_diff_with(&terms, patch->diff, strlen(patch->diff), read_from_snapshot, c, &report, &e);
+		audit_diff_with(&terms, patch->diff, strlen(patch->diff), sources_read_one, c, &report, &e);
 	/* What cannot be read to its end is not let through. */
 	if (code == ERR_INPUT || code == ERR_LIMIT)
 		return refuse(c, patch->name, patch->digest, "audit", e.message, reterr);
@@ -287,9 +291,37 @@ static void note_clashes(struct campaign *c)
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = more});
 }
 
-/* The sources that the task names; folders are its own unless their path is absolute. */
-static size_t list_sources(const struct task *task, struct arena *arena, struct patch_source *sources)
+static int is_visible(const struct dirent *entry)
 {
+	return entry->d_name[0] != '.';
+}
+
+/* What proposers gave, and what came unasked, in the order of their names. */
+static enum err_code list_given(const struct campaign *c, struct arena *arena, struct patch_source **sources,
+	size_t *n, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *folder = answers_patch_folder(c, "");
+	struct dirent **entries = NULL;
+	size_t room = *n;
+	int count = scandir(folder, &entries, is_visible, alphasort);
+	if (count < 0 && errno != ENOENT)
+		return err_errno(reterr, "cannot list %s", folder);
+	for (int i = 0; i < count; i++) {
+		grow_array(sources, &room, *n + 1, sizeof(**sources));
+		(*sources)[(*n)++] =
+			(struct patch_source){.dir = arena_printf(arena, "%s%s", folder, entries[i]->d_name)};
+		free(entries[i]);
+	}
+	free(entries);
+	return OK;
+}
+
+/* The sources that the task names; folders are its own unless their path is absolute. By malloc. */
+static enum err_code list_sources(const struct campaign *c, struct arena *arena,
+	struct patch_source **ret_sources, size_t *ret_count, struct err *reterr)
+{
+	const struct task *task = &c->task;
+	struct patch_source *sources = xcalloc(task->n_proposers + 1, sizeof(*sources));
 	size_t n = 0;
 	for (size_t i = 0; i < task->n_proposers; i++) {
 		const struct proposer *p = &task->proposers[i];
@@ -301,15 +333,20 @@ static size_t list_sources(const struct task *task, struct arena *arena, struct 
 			.branches = p->branches.items,
 			.n_branches = p->branches.count};
 	}
-	return n;
+	*ret_sources = sources;
+	*ret_count = n;
+	return list_given(c, arena, ret_sources, ret_count, reterr);
 }
 
 static enum err_code gather(struct campaign *c, struct presence *now, struct err *reterr)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	struct patch_pool pool = {0};
-	struct patch_source *sources = arena_array(&arena, c->task.n_proposers, sizeof(*sources));
-	size_t n = list_sources(&c->task, &arena, sources);
+	CLEANUP(free_ptr) struct patch_source *sources = NULL;
+	size_t n = 0;
+	TRY(list_sources(c, &arena, &sources, &n, reterr));
+	if (!n)
+		return OK;
 	TRY(patch_pool_read(&c->task, c->snapshot.commit, c->snapshot.prefix, sources, n, &pool, reterr));
 	enum err_code code = OK;
 	for (size_t i = 0; i < pool.n_refused && code == OK; i++)
@@ -324,9 +361,7 @@ static enum err_code gather(struct campaign *c, struct presence *now, struct err
 enum err_code patches_gather(struct campaign *c, struct err *reterr)
 {
 	struct presence now = {0};
-	enum err_code code = OK;
-	if (c->task.n_proposers)
-		code = gather(c, &now, reterr);
+	enum err_code code = gather(c, &now, reterr);
 	if (code == OK)
 		code = campaign_refresh(c, reterr);
 	if (code == OK) {

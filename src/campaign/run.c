@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "campaign/budget.h"
+#include "campaign/catalogue.h"
 #include "campaign/promote.h"
 #include "campaign/run_int.h"
 #include "campaign/slots.h"
@@ -21,6 +22,15 @@ void search_note(struct campaign *c, const char *text)
 {
 	struct progress p = {.kind = PROGRESS_NOTE, .text = text};
 	campaign_report_progress(c, &p);
+}
+
+/* The table of trials begins with what was refused before any of them ran; of proposers more may come. */
+static void report_refusals(struct campaign *c, size_t from)
+{
+	for (size_t i = from; i < c->state.n_refusals; i++) {
+		struct progress p = {.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[i]};
+		campaign_report_progress(c, &p);
+	}
 }
 
 static json_t *decision_json(const struct search *run, const struct decision *d)
@@ -78,6 +88,23 @@ static bool is_not_worth_it(
 		search_note(run->c, said.buf);
 	run->worth_said = true;
 	return false;
+}
+
+enum err_code search_consult(struct search *run, struct err *reterr)
+{
+	bool news = false;
+	size_t refusals = run->c->state.n_refusals;
+	/* Only the controller makes anything of what is believed or suggested. */
+	if (run->c->state.has_pending_decision || !strategy_has_models(run->strategy))
+		return OK;
+	TRY(proposers_consult(run->c, &run->consulting, &news, reterr));
+	if (!news)
+		return OK;
+	TRY(patches_gather(run->c, reterr));
+	run->narrowing.patch_gone = run->c->patch_gone;
+	run->narrowing.n_patch_gone = run->c->n_patch_gone;
+	report_refusals(run->c, refusals);
+	return OK;
 }
 
 enum err_code search_decide(struct search *run, int64_t *ret_id, enum search_over_why *ret_why,
@@ -225,6 +252,7 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	if (run->c->state.n_counted >= run->budget)
 		return OK;
+	TRY(search_consult(run, reterr));
 	enum search_over_why why = budget_ends_search(run->c, &text);
 	if (why == SEARCH_OVER_NONE)
 		TRY(search_decide(run, &decision_id, &why, &text, reterr));
@@ -288,15 +316,6 @@ static void note_what_is_ignored(const struct search *run)
 	}
 }
 
-/* The table of trials begins with what was refused before any of them ran. */
-static void report_refusals(struct campaign *c)
-{
-	for (size_t i = 0; i < c->state.n_refusals; i++) {
-		struct progress p = {.kind = PROGRESS_REFUSAL, .refusal = &c->state.refusals[i]};
-		campaign_report_progress(c, &p);
-	}
-}
-
 enum err_code search_run(struct campaign *c, const struct run_options *options, struct err *reterr)
 {
 	struct search run = {.c = c,
@@ -311,6 +330,8 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	TRY(campaign_refresh(c, reterr));
 	TRY(check_worth(c, options, &run.stops_not_worth, reterr));
 	c->early_stop = options->early_stop || c->task.early_stop;
+	TRY(proposers_check(c, reterr));
+	TRY(catalogue_propose(c, reterr));
 	TRY(patches_gather(c, reterr));
 	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
 		&c->arena, &run.narrowing, reterr));
@@ -319,7 +340,7 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more) {
 		note_what_is_ignored(&run);
-		report_refusals(c);
+		report_refusals(c, 0);
 	}
 	if (more && options->parallel > 1)
 		TRY(search_run_parallel(&run, reterr));

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/strbuf.h"
 #include "campaign/narrow.h"
+#include "campaign/proposers.h"
 #include "campaign/stages.h"
 #include "campaign/trial.h"
 
@@ -17,9 +18,12 @@ struct search {
 	int budget;
 	int transient_in_a_row;
 	bool stops_not_worth, worth_said;
+	struct consulting consulting;
 };
 
 void search_note(struct campaign *c, const char *text);
+/* Asks proposers that are due, takes what came unasked, and takes up new patches. */
+enum err_code search_consult(struct search *run, struct err *reterr) MUST_CHECK;
 /* Decides, or takes up the decision that a crash left unregistered. *ret_id 0: the search is over, and
  * *ret_why and text say why. */
 enum err_code search_decide(struct search *run, int64_t *ret_id, enum search_over_why *ret_why,

@@ -49,7 +49,8 @@ struct command {
 };
 
 extern const struct command command_init, command_doctor, command_run, command_report, command_apply,
-	command_verify, command_show, command_explain, command_audit, command_simulate, command_logs;
+	command_verify, command_show, command_explain, command_audit, command_simulate, command_logs,
+	command_mcp, command_prompt;
 
 /* Finds and runs a command; the whole of main(). */
 int cli_main(int argc, char **argv);

@@ -41,12 +41,12 @@ static enum err_code find_trial(
 		s->trials[s->n_trials - 1].number);
 }
 
-static enum err_code explain_trial(const struct parsed *parsed, const struct state *s, int64_t number,
-	struct strbuf *text, struct err *reterr)
+enum err_code explain_one_trial(
+	const struct state *s, int64_t number, bool as_json, struct strbuf *text, struct err *reterr)
 {
 	const struct trial *t = NULL;
 	TRY(find_trial(s, number, &t, reterr));
-	if (!parsed->common.json) {
+	if (!as_json) {
 		explain_trial_text(s, t, text);
 		return OK;
 	}
@@ -87,14 +87,14 @@ static void weigh_next(const struct campaign *c, struct explanation *x, struct a
 	x->worth = arena_strdup(arena, text.buf);
 }
 
-static enum err_code explain_campaign(const struct parsed *parsed, const struct explain_values *v,
-	const struct campaign *c, struct strbuf *text, struct err *reterr)
+enum err_code explain_whole_campaign(
+	const struct campaign *c, bool show_all, bool as_json, struct strbuf *text, struct err *reterr)
 {
 	const struct state *s = &c->state;
 	struct arena arena = ARENA_INIT;
 	struct explanation x = {.state = s,
 		.is_simulated = is_simulated(s),
-		.show_all = v->all,
+		.show_all = show_all,
 		.saving_s = NAN,
 		.price_s = NAN,
 		.worth = ""};
@@ -103,7 +103,7 @@ static enum err_code explain_campaign(const struct parsed *parsed, const struct 
 		code = decide_next(s, &x, reterr);
 	if (code == OK)
 		weigh_next(c, &x, &arena);
-	if (code == OK && parsed->common.json) {
+	if (code == OK && as_json) {
 		CLEANUP(free_ptr) char *json = explain_json(&x);
 		strbuf_addf(text, "%s\n", json);
 	} else if (code == OK) {
@@ -119,8 +119,9 @@ static enum err_code explain(const struct parsed *parsed, const struct explain_v
 	int64_t number, struct strbuf *text, struct err *reterr)
 {
 	TRY(doctor_check_measured(c, reterr));
-	return v->trial ? explain_trial(parsed, &c->state, number, text, reterr)
-			: explain_campaign(parsed, v, c, text, reterr);
+	bool as_json = parsed->common.json;
+	return v->trial ? explain_one_trial(&c->state, number, as_json, text, reterr)
+			: explain_whole_campaign(c, v->all, as_json, text, reterr);
 }
 
 static int run(const struct parsed *parsed, void *values)

@@ -170,13 +170,35 @@ static json_t *share_json(const struct belief_change *share)
 	return share->sd > 0 ? belief_json(share->mean, share->sd) : json_null();
 }
 
+static void set_shares(
+	json_t *json, const struct belief_change *knob_share, const struct belief_change *patch_share)
+{
+	json_object_set_new(json, "knobs", share_json(knob_share));
+	json_object_set_new(json, "patches", share_json(patch_share));
+}
+
+static json_t *declared_json(const struct explanation *x)
+{
+	const struct beliefs *b = &x->beliefs;
+	json_t *json = json_object(), *proposers = json_array();
+	set_shares(json, &b->knob_share, &b->patch_share);
+	for (size_t i = 0; i < b->n_proposers; i++) {
+		const struct proposer_belief *p = &b->proposers[i];
+		json_t *proposer = json_object();
+		json_object_set_new(
+			proposer, "proposer", json_from_text(state_source_name(x->state, p->source)));
+		set_shares(proposer, &p->knob_share, &p->patch_share);
+		json_array_append_new(proposers, proposer);
+	}
+	json_object_set_new(json, "proposers", proposers);
+	return json;
+}
+
 char *explain_json(const struct explanation *x)
 {
 	const struct state *s = x->state;
 	const struct beliefs *b = &x->beliefs;
-	json_t *json = json_object(), *declared = json_object();
-	json_object_set_new(declared, "knobs", share_json(&b->knob_share));
-	json_object_set_new(declared, "patches", share_json(&b->patch_share));
+	json_t *json = json_object();
 	json_object_set_new(json, "schema", json_integer(EXPLAIN_SCHEMA));
 	json_object_set_new(json, "campaign", json_from_text(s->campaign_id));
 	json_object_set_new(json, "task", json_from_text(s->task->name));
@@ -186,7 +208,7 @@ char *explain_json(const struct explanation *x)
 	json_object_set_new(json, "sigma_pair", json_from_number(s->noise.sigma_pair));
 	json_object_set_new(json, "gate_ln", json_from_number(s->search.gate_ln));
 	json_object_set_new(json, "incumbent", incumbent_json(x));
-	json_object_set_new(json, "declared_share", declared);
+	json_object_set_new(json, "declared_share", declared_json(x));
 	json_object_set_new(json, "levers", levers_json(x));
 	json_object_set_new(json, "suspicions", suspicions_json(x));
 	json_object_set_new(json, "transient_trials", trial_numbers(s, b->transients, b->n_transients));

@@ -31,6 +31,13 @@ char *explain_json(const struct explanation *x); /* malloc */
 void explain_trial_text(const struct state *s, const struct trial *t, struct strbuf *text);
 char *explain_trial_json(const struct state *s, const struct trial *t); /* malloc */
 
+/* The whole command: as text, or as one JSON document. ERR_NOT_FOUND: there is no such trial. */
+struct campaign;
+enum err_code explain_whole_campaign(const struct campaign *c, bool show_all, bool as_json,
+	struct strbuf *text, struct err *reterr) MUST_CHECK;
+enum err_code explain_one_trial(const struct state *s, int64_t number, bool as_json, struct strbuf *text,
+	struct err *reterr) MUST_CHECK;
+
 enum { EXPLAIN_COLUMNS = 100, GAIN_TEXT_SIZE = 24 };
 extern const double explain_interval_sd; /* half a 95% interval of a normal belief */
 

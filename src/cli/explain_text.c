@@ -9,7 +9,7 @@
 #include "cli/explain_print.h"
 #include "spec/task.h"
 
-enum { SUSPICIONS_SHOWN = 6, TRIALS_SHOWN = 8, SUSPECT_INDENT = 17 };
+enum { SUSPICIONS_SHOWN = 6, TRIALS_SHOWN = 8, SUSPECT_INDENT = 17, PROPOSER_COLUMNS = 16 };
 /* Weaker suspicions are counted and not listed. */
 static const double worth_showing = 0.05;
 
@@ -60,15 +60,32 @@ static void add_forecasts(const struct state *s, struct strbuf *text)
 			inside, known);
 }
 
-static void add_share(const char *what, const struct belief_change *share, struct strbuf *text)
+/* proposer: NULL = the task itself declared it. */
+static void add_share(
+	const char *what, const char *proposer, const struct belief_change *share, struct strbuf *text)
 {
 	double half = explain_interval_sd * share->sd;
-	if (share->sd > 0)
-		strbuf_addf(text,
-			"Declared   %s gain %.0f%% of what is declared (95%% %.0f to %.0f); %.0f%% was "
-			"assumed\n",
-			what, 100 * share->mean, 100 * (share->mean - half), 100 * (share->mean + half),
-			100 * share->prior_mean);
+	if (!(share->sd > 0))
+		return;
+	strbuf_addf(text, "Declared   %s gain %.0f%% of what ", what, 100 * share->mean);
+	if (proposer)
+		explain_add_cut(text, proposer, PROPOSER_COLUMNS);
+	strbuf_addf(text, "%s (95%% %.0f to %.0f); %.0f%% was assumed\n",
+		proposer ? " predicts" : "is declared", 100 * (share->mean - half),
+		100 * (share->mean + half), 100 * share->prior_mean);
+}
+
+static void add_shares(const struct explanation *x, struct strbuf *text)
+{
+	const struct beliefs *b = &x->beliefs;
+	add_share("knobs", NULL, &b->knob_share, text);
+	add_share("patches", NULL, &b->patch_share, text);
+	for (size_t i = 0; i < b->n_proposers; i++) {
+		const struct proposer_belief *p = &b->proposers[i];
+		const char *name = state_source_name(x->state, p->source);
+		add_share("knobs", name, &p->knob_share, text);
+		add_share("patches", name, &p->patch_share, text);
+	}
 }
 
 /* ------------------------------------------------------------- failures */
@@ -261,8 +278,7 @@ void explain_text(const struct explanation *x, struct strbuf *text)
 	add_incumbent(x, text);
 	add_trials(x->state, text);
 	add_forecasts(x->state, text);
-	add_share("knobs", &x->beliefs.knob_share, text);
-	add_share("patches", &x->beliefs.patch_share, text);
+	add_shares(x, text);
 	strbuf_addch(text, '\n');
 	explain_table(x, text);
 	strbuf_addch(text, '\n');

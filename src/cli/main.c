@@ -21,9 +21,11 @@ static const struct command *const commands[] = {
 	&command_verify,
 	&command_show,
 	&command_explain,
+	&command_prompt,
 	&command_audit,
 	&command_logs,
 	&command_simulate,
+	&command_mcp,
 };
 
 static void print_help(void)

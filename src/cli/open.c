@@ -37,13 +37,15 @@ int stop_signal_fd(void)
 	return stop_pipe[0];
 }
 
-/* The hooks lie beside the binary's folder in a source tree, and in share/ once installed. */
-static const char *hook_dir(const char *self, struct arena *arena)
+/* What belongs to the program lies beside the binary's folder in a source tree, and in share/ once installed.
+ */
+static const char *own_folder(const char *self, const char *name, struct arena *arena)
 {
-	static const char *const places[] = {"../hooks", "../share/infrarsi/hooks"};
+	static const char *const places[] = {"..", "../share/infrarsi"};
 	const char *slash = strrchr(self, '/');
 	for (size_t i = 0; slash && i < ARRAY_LEN(places); i++) {
-		const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
+		const char *path =
+			arena_printf(arena, "%.*s/%s/%s", (int)(slash - self), self, places[i], name);
 		char *real = realpath(path, NULL);
 		if (!real)
 			continue;
@@ -63,16 +65,17 @@ enum err_code cli_open(const struct common_options *common, enum campaign_mode m
 	if (n < 0)
 		return err_errno(reterr, "cannot tell where this program is");
 	self[n] = '\0';
-	const char *hooks = hook_dir(self, &places);
-	if (!hooks && mode == CAMPAIGN_WRITE)
-		return err_set(
-			reterr, ERR_STATE, "the hooks folder is missing beside %s; install again", self);
+	const char *hooks = own_folder(self, "hooks", &places), *data = own_folder(self, "data", &places);
+	if ((!hooks || !data) && mode == CAMPAIGN_WRITE)
+		return err_set(reterr, ERR_STATE, "the %s folder is missing beside %s; install again",
+			hooks ? "data" : "hooks", self);
 	struct campaign_options options = {
 		.progress = view ? progress_view_show : NULL,
 		.progress_context = view,
 		.stop_fd = mode == CAMPAIGN_WRITE ? stop_signal_fd() : -1,
 		.self_path = self,
 		.hook_dir = hooks,
+		.data_dir = data,
 		.sandbox = common->require_sandbox ? SANDBOX_REQUIRED
 			   : common->no_sandbox    ? SANDBOX_OFF
 						   : SANDBOX_AUTO,

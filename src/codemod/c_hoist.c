@@ -28,7 +28,7 @@ static const struct pure {
 static const struct pure *find_pure(struct rewrite *r, TSNode call)
 {
 	for (size_t i = 0; i < ARRAY_LEN(pure); i++)
-		if (node_text_is(r, node_field(call, "function"), pure[i].name))
+		if (node_text_is(r, code_field(call, "function"), pure[i].name))
 			return &pure[i];
 	return NULL;
 }
@@ -47,12 +47,12 @@ struct changes { /* of a name in a loop */
 static void see_assignment(struct rewrite *r, TSNode node, void *context)
 {
 	struct changes *c = context;
-	c->changed |= node_text_is(r, node_field(node, "left"), c->name);
+	c->changed |= node_text_is(r, code_field(node, "left"), c->name);
 }
 static void see_update(struct rewrite *r, TSNode node, void *context)
 {
 	struct changes *c = context;
-	c->changed |= node_text_is(r, node_field(node, "argument"), c->name);
+	c->changed |= node_text_is(r, code_field(node, "argument"), c->name);
 }
 static void see_declaration(struct rewrite *r, TSNode node, void *context)
 {
@@ -62,8 +62,8 @@ static void see_declaration(struct rewrite *r, TSNode node, void *context)
 static void see_address(struct rewrite *r, TSNode node, void *context)
 {
 	struct changes *c = context;
-	c->changed |= node_text_is(r, node_field(node, "operator"), "&") &&
-		      subtree_has_word(r, node_field(node, "argument"), c->name);
+	c->changed |= node_text_is(r, code_field(node, "operator"), "&") &&
+		      subtree_has_word(r, code_field(node, "argument"), c->name);
 }
 
 static bool changes_in(struct rewrite *r, TSNode loop, const char *name)
@@ -91,7 +91,7 @@ struct names {
 static void look_at_name(struct rewrite *r, TSNode node, void *context)
 {
 	struct names *n = context;
-	n->vary |= changes_in(r, n->loop, node_text(r, node));
+	n->vary |= changes_in(r, n->loop, code_text(r, node));
 }
 
 /* Nothing but names, numbers and arithmetic: what a pointer leads to may change unseen. */
@@ -118,11 +118,11 @@ static bool is_local(struct rewrite *r, TSNode function, const char *name)
 static void see_macro(struct rewrite *r, TSNode call, void *context)
 {
 	struct changes *c = context;
-	const char *name = node_text(r, node_field(call, "function"));
+	const char *name = code_text(r, code_field(call, "function"));
 	bool has_capital = strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	const char *define = arena_printf(r->arena, "define %s(", name);
 	if (has_capital || strstr(r->file->text, define))
-		c->changed |= subtree_has_word(r, node_field(call, "arguments"), c->name);
+		c->changed |= subtree_has_word(r, code_field(call, "arguments"), c->name);
 }
 
 struct locals {
@@ -133,7 +133,7 @@ struct locals {
 static void look_at_origin(struct rewrite *r, TSNode node, void *context)
 {
 	struct locals *l = context;
-	struct changes c = {.name = node_text(r, node)};
+	struct changes c = {.name = code_text(r, node)};
 	l->all &= is_local(r, l->function, c.name);
 	visit_kind(r, l->function, "pointer_expression", see_address, &c);
 	visit_kind(r, l->loop, "call_expression", see_macro, &c);
@@ -167,7 +167,7 @@ static TSNode loop_to_leave(struct rewrite *r, TSNode call, TSNode arguments)
 static void hoist(struct rewrite *r, TSNode call, void *context)
 {
 	const struct pure *function = find_pure(r, call);
-	TSNode arguments = node_field(call, "arguments");
+	TSNode arguments = code_field(call, "arguments");
 	int *n = context;
 	if (!function || !is_plain(r, arguments))
 		return;
@@ -196,7 +196,7 @@ static void hoist(struct rewrite *r, TSNode call, void *context)
 	size_t line = ts_node_start_byte(at) - ts_node_start_point(at).column;
 	rewrite_insert(r, line,
 		arena_printf(
-			r->arena, "%sconst %s %s = %s;\n", indent, function->type, name, node_text(r, call)));
+			r->arena, "%sconst %s %s = %s;\n", indent, function->type, name, code_text(r, call)));
 	rewrite_replace(r, ts_node_start_byte(call), ts_node_end_byte(call), name);
 	r->n_places++;
 }

@@ -18,12 +18,12 @@ static TSNode next_real(TSNode node)
 /* The variable that a for loop counts. */
 static const char *loop_variable(struct rewrite *r, TSNode loop)
 {
-	TSNode init = node_field(loop, "initializer");
+	TSNode init = code_field(loop, "initializer");
 	if (node_is_kind(init, "declaration"))
-		init = node_field(init, "declarator");
-	TSNode name = node_is_kind(init, "assignment_expression") ? node_field(init, "left")
-								  : node_field(init, "declarator");
-	return node_is_kind(name, "identifier") ? node_text(r, name) : "";
+		init = code_field(init, "declarator");
+	TSNode name = node_is_kind(init, "assignment_expression") ? code_field(init, "left")
+								  : code_field(init, "declarator");
+	return node_is_kind(name, "identifier") ? code_text(r, name) : "";
 }
 
 struct balance {
@@ -35,7 +35,7 @@ struct balance {
 static void look_at_inner(struct rewrite *r, TSNode loop, void *context)
 {
 	struct balance *b = context;
-	TSNode condition = node_field(loop, "condition"), init = node_field(loop, "initializer");
+	TSNode condition = code_field(loop, "condition"), init = code_field(loop, "initializer");
 	if (ts_node_eq(loop, b->outer))
 		return;
 	b->uneven |= !ts_node_is_null(condition) && subtree_has_word(r, condition, b->variable);
@@ -79,7 +79,7 @@ static bool knows_its_thread(struct rewrite *r, TSNode pragma, TSNode loop)
 
 static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
 {
-	const char *text = node_text(r, pragma);
+	const char *text = code_text(r, pragma);
 	TSNode loop = next_real(pragma);
 	(void)context;
 	if (!strstr(text, "omp") || !subtree_has_word(r, pragma, "for") ||
@@ -141,9 +141,9 @@ static TSNode only_statement(TSNode body)
 
 static bool counts_up_from_zero(struct rewrite *r, TSNode loop)
 {
-	const char *init = node_dense_text(r, node_field(loop, "initializer")), *v = loop_variable(r, loop);
-	const char *update = node_dense_text(r, node_field(loop, "update"));
-	const char *condition = node_dense_text(r, node_field(loop, "condition"));
+	const char *init = node_dense_text(r, code_field(loop, "initializer")), *v = loop_variable(r, loop);
+	const char *update = node_dense_text(r, code_field(loop, "update"));
+	const char *condition = node_dense_text(r, code_field(loop, "condition"));
 	size_t n = strlen(init);
 	if (n && init[n - 1] == ';')
 		n--;
@@ -155,40 +155,40 @@ static bool counts_up_from_zero(struct rewrite *r, TSNode loop)
 
 static bool read_total(struct rewrite *r, TSNode first, struct product *p)
 {
-	TSNode init = node_field(first, "declarator");
+	TSNode init = code_field(first, "declarator");
 	if (!node_is_kind(first, "declaration") || !node_is_kind(init, "init_declarator"))
 		return false;
-	const char *zero = node_dense_text(r, node_field(init, "value"));
-	p->type = node_text(r, node_field(first, "type"));
-	p->total = node_text(r, node_field(init, "declarator"));
-	return node_is_kind(node_field(init, "declarator"), "identifier") &&
+	const char *zero = node_dense_text(r, code_field(init, "value"));
+	p->type = code_text(r, code_field(first, "type"));
+	p->total = code_text(r, code_field(init, "declarator"));
+	return node_is_kind(code_field(init, "declarator"), "identifier") &&
 	       (strcmp(zero, "0") == 0 || strcmp(zero, "0.0f") == 0 || strcmp(zero, "0.0") == 0 ||
 		       strcmp(zero, "0.f") == 0);
 }
 
 static bool read_sum(struct rewrite *r, struct product *p)
 {
-	TSNode sum = ts_node_named_child(only_statement(node_field(p->inner, "body")), 0);
+	TSNode sum = ts_node_named_child(only_statement(code_field(p->inner, "body")), 0);
 	if (!node_is_kind(sum, "assignment_expression") ||
-		!node_text_is(r, node_field(sum, "operator"), "+=") ||
-		!node_text_is(r, node_field(sum, "left"), p->total))
+		!node_text_is(r, code_field(sum, "operator"), "+=") ||
+		!node_text_is(r, code_field(sum, "left"), p->total))
 		return false;
-	TSNode product = node_field(sum, "right");
-	p->term = node_text(r, product);
+	TSNode product = code_field(sum, "right");
+	p->term = code_text(r, product);
 	return node_is_kind(product, "binary_expression") &&
-	       node_text_is(r, node_field(product, "operator"), "*") &&
-	       node_is_kind(node_field(product, "left"), "subscript_expression") &&
-	       node_is_kind(node_field(product, "right"), "subscript_expression");
+	       node_text_is(r, code_field(product, "operator"), "*") &&
+	       node_is_kind(code_field(product, "left"), "subscript_expression") &&
+	       node_is_kind(code_field(product, "right"), "subscript_expression");
 }
 
 /* One factor does not know j; the other's place is "k * N + j". */
 static bool walks_columns(struct rewrite *r, struct product *p, TSNode sum)
 {
-	TSNode product = node_field(sum, "right");
+	TSNode product = code_field(sum, "right");
 	for (int side = 0; side < 2; side++) {
-		TSNode column = node_field(product, side ? "left" : "right");
-		TSNode row = node_field(product, side ? "right" : "left");
-		const char *index = node_dense_text(r, node_field(column, "index"));
+		TSNode column = code_field(product, side ? "left" : "right");
+		TSNode row = code_field(product, side ? "right" : "left");
+		const char *index = node_dense_text(r, code_field(column, "index"));
 		size_t n = strlen(p->k), m = strlen(index), tail = strlen(p->j) + 1;
 		if (strncmp(index, p->k, n) == 0 && index[n] == '*' && m > tail &&
 			strcmp(index + m - tail, arena_printf(r->arena, "+%s", p->j)) == 0 &&
@@ -206,27 +206,27 @@ struct declared {
 static void look_at_parameter(struct rewrite *r, TSNode node, void *context)
 {
 	struct declared *d = context;
-	TSNode declarator = node_field(node, "declarator");
+	TSNode declarator = code_field(node, "declarator");
 	if (!subtree_has_word(r, node, d->name))
 		return;
 	d->n++;
 	bool is_pointer = node_is_kind(declarator, "pointer_declarator") &&
-			  node_text_is(r, node_field(declarator, "declarator"), d->name);
+			  node_text_is(r, code_field(declarator, "declarator"), d->name);
 	d->n_own += is_pointer && subtree_has_word(r, declarator, "restrict") &&
-		    node_text_is(r, node_field(node, "type"), d->type);
+		    node_text_is(r, code_field(node, "type"), d->type);
 }
 
 static void look_at_declaration(struct rewrite *r, TSNode node, void *context)
 {
 	struct declared *d = context;
-	TSNode declarator = node_field(node, "declarator");
+	TSNode declarator = code_field(node, "declarator");
 	if (!subtree_has_word(r, node, d->name))
 		return;
 	/* Where it only stands in an initialiser it is no declaration of it. */
 	bool is_array = node_is_kind(declarator, "array_declarator") &&
-			node_text_is(r, node_field(declarator, "declarator"), d->name);
+			node_text_is(r, code_field(declarator, "declarator"), d->name);
 	d->n += is_array || !node_is_kind(declarator, "init_declarator");
-	d->n_own += is_array && node_text_is(r, node_field(node, "type"), d->type);
+	d->n_own += is_array && node_text_is(r, code_field(node, "type"), d->type);
 }
 
 /* The sums go through memory now: that must be as exact as the variable was, and nobody else's. */
@@ -237,22 +237,22 @@ static bool is_own_memory(struct rewrite *r, const struct product *p, const char
 	while (!ts_node_is_null(function) && !node_is_kind(function, "function_definition"))
 		function = ts_node_parent(function);
 	visit_kind(r, function, "parameter_declaration", look_at_parameter, &d);
-	visit_kind(r, node_field(function, "body"), "declaration", look_at_declaration, &d);
+	visit_kind(r, code_field(function, "body"), "declaration", look_at_declaration, &d);
 	return d.n == 1 && d.n_own == 1;
 }
 
 static bool read_store(struct rewrite *r, struct product *p, TSNode last)
 {
 	TSNode store = ts_node_named_child(last, 0);
-	TSNode target = node_field(store, "left"), base = node_field(target, "argument");
+	TSNode target = code_field(store, "left"), base = code_field(target, "argument");
 	if (!node_is_kind(store, "assignment_expression") ||
-		!node_text_is(r, node_field(store, "operator"), "=") ||
+		!node_text_is(r, code_field(store, "operator"), "=") ||
 		!node_is_kind(target, "subscript_expression") || !node_is_kind(base, "identifier") ||
-		!node_text_is(r, node_field(store, "right"), p->total) || subtree_has_word(r, target, p->k))
+		!node_text_is(r, code_field(store, "right"), p->total) || subtree_has_word(r, target, p->k))
 		return false;
-	const char *name = node_text(r, base);
+	const char *name = code_text(r, base);
 	p->store = store;
-	p->target = node_text(r, target);
+	p->target = code_text(r, target);
 	return is_own_memory(r, p, name) && subtree_has_word(r, target, p->j) &&
 	       !subtree_has_word(r, p->inner, name);
 }
@@ -260,7 +260,7 @@ static bool read_store(struct rewrite *r, struct product *p, TSNode last)
 /* "for (...)" without the body. */
 static const char *head_of(struct rewrite *r, TSNode loop)
 {
-	size_t start = ts_node_start_byte(loop), end = ts_node_start_byte(node_field(loop, "body"));
+	size_t start = ts_node_start_byte(loop), end = ts_node_start_byte(code_field(loop, "body"));
 	while (end > start && strchr(" \t\r\n", r->file->text[end - 1]))
 		end--;
 	return arena_strndup(r->arena, r->file->text + start, end - start);
@@ -281,11 +281,11 @@ static const char *reason_against(struct rewrite *r, TSNode loop, struct product
 {
 	if (!counts_up_from_zero(r, loop) || !counts_up_from_zero(r, p->inner))
 		return "a loop does not count up from 0 by one";
-	if (!read_store(r, p, ts_node_named_child(node_field(loop, "body"), 2)))
+	if (!read_store(r, p, ts_node_named_child(code_field(loop, "body"), 2)))
 		return "the result is kept in another type, or may be read in the loop (restrict would say "
 		       "that "
 		       "it is not)";
-	if (subtree_has_word(r, node_field(p->inner, "condition"), p->j))
+	if (subtree_has_word(r, code_field(p->inner, "condition"), p->j))
 		return "the inner loop's bound depends on the outer one";
 	if (node_is_kind(ts_node_prev_named_sibling(loop), "preproc_call"))
 		return "a directive belongs to the loop";
@@ -297,7 +297,7 @@ static const char *reason_against(struct rewrite *r, TSNode loop, struct product
 static void find_columns(struct rewrite *r, TSNode loop, void *context)
 {
 	struct product p = {.outer = loop};
-	TSNode body = node_field(loop, "body");
+	TSNode body = code_field(loop, "body");
 	(void)context;
 	if (!node_is_kind(body, "compound_statement") || ts_node_named_child_count(body) != 3)
 		return;
@@ -308,7 +308,7 @@ static void find_columns(struct rewrite *r, TSNode loop, void *context)
 	p.k = loop_variable(r, p.inner);
 	if (!*p.j || !*p.k || !read_sum(r, &p))
 		return;
-	TSNode sum = ts_node_named_child(only_statement(node_field(p.inner, "body")), 0);
+	TSNode sum = ts_node_named_child(only_statement(code_field(p.inner, "body")), 0);
 	if (!walks_columns(r, &p, sum))
 		return;
 	const char *reason = reason_against(r, loop, &p);

@@ -33,7 +33,7 @@ static bool is_number_type(struct rewrite *r, TSNode parameter)
 	static const char *const types[] = {
 		"float", "double", "int", "int32_t", "uint16_t", "uint8_t", "int8_t"};
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (node_text_is(r, node_field(parameter, "type"), types[i]))
+		if (node_text_is(r, code_field(parameter, "type"), types[i]))
 			return true;
 	return false;
 }
@@ -50,7 +50,7 @@ static bool read_parameters(struct rewrite *r, TSNode list, struct function *f)
 {
 	for (uint32_t i = 0; i < ts_node_named_child_count(list); i++) {
 		TSNode parameter = ts_node_named_child(list, i),
-		       declarator = node_field(parameter, "declarator");
+		       declarator = code_field(parameter, "declarator");
 		int position = f->n_parameters++;
 		if (node_is_kind(declarator, "array_declarator"))
 			return false; /* a pointer by another spelling, and no place for the word */
@@ -58,7 +58,7 @@ static bool read_parameters(struct rewrite *r, TSNode list, struct function *f)
 			continue;
 		if (!is_number_type(r, parameter) || f->n == PARAMETERS)
 			return false; /* what it points to may hold the other pointers */
-		if (!node_is_kind(node_field(declarator, "declarator"), "identifier") ||
+		if (!node_is_kind(code_field(declarator, "declarator"), "identifier") ||
 			subtree_has_word(r, declarator, "restrict"))
 			return false;
 		f->pointer[f->n] = declarator;
@@ -73,11 +73,11 @@ static const char *base_of(struct rewrite *r, TSNode argument)
 {
 	for (;;) {
 		if (node_is_kind(argument, "identifier"))
-			return node_text(r, argument);
+			return code_text(r, argument);
 		if (node_is_kind(argument, "cast_expression"))
-			argument = node_field(argument, "value");
+			argument = code_field(argument, "value");
 		else if (node_is_kind(argument, "binary_expression"))
-			argument = node_field(argument, "left");
+			argument = code_field(argument, "left");
 		else if (node_is_kind(argument, "parenthesized_expression"))
 			argument = ts_node_named_child(argument, 0);
 		else
@@ -97,9 +97,9 @@ static void look_at_declaration(struct rewrite *r, TSNode name, void *context)
 	if (!node_text_is(r, name, m->name))
 		return;
 	bool is_array =
-		node_is_kind(up, "array_declarator") && ts_node_eq(node_field(up, "declarator"), name);
+		node_is_kind(up, "array_declarator") && ts_node_eq(code_field(up, "declarator"), name);
 	bool is_pointer = node_is_kind(up, "pointer_declarator");
-	bool is_other = node_is_kind(up, "init_declarator") && ts_node_eq(node_field(up, "declarator"), name);
+	bool is_other = node_is_kind(up, "init_declarator") && ts_node_eq(code_field(up, "declarator"), name);
 	bool is_parameter = is_array && node_is_kind(ts_node_parent(up), "parameter_declaration");
 	m->n += is_array || is_pointer || is_other || node_is_kind(up, "declaration") ||
 		node_is_kind(up, "parameter_declaration");
@@ -120,8 +120,8 @@ static void check_call(struct rewrite *r, TSNode call, void *context)
 {
 	struct function *f = context;
 	const char *bases[PARAMETERS];
-	TSNode arguments = node_field(call, "arguments");
-	if (!node_text_is(r, node_field(call, "function"), f->name))
+	TSNode arguments = code_field(call, "arguments");
+	if (!node_text_is(r, code_field(call, "function"), f->name))
 		return;
 	f->calls++;
 	for (int i = 0; i < f->n; i++) {
@@ -147,12 +147,12 @@ static int count_mentions(const struct rewrite *r, const char *name)
 static void consider(struct rewrite *r, TSNode definition, void *context)
 {
 	struct function f = {.definition = definition};
-	TSNode declarator = node_field(definition, "declarator");
+	TSNode declarator = code_field(definition, "declarator");
 	(void)context;
 	if (!has_child_text(r, definition, "static") || !node_is_kind(declarator, "function_declarator"))
 		return;
-	f.name = node_text(r, node_field(declarator, "declarator"));
-	if (!read_parameters(r, node_field(declarator, "parameters"), &f))
+	f.name = code_text(r, code_field(declarator, "declarator"));
+	if (!read_parameters(r, code_field(declarator, "parameters"), &f))
 		return;
 	visit_kind(r, r->root, "call_expression", check_call, &f);
 	if (!f.calls)
@@ -167,7 +167,7 @@ static void consider(struct rewrite *r, TSNode definition, void *context)
 		return;
 	}
 	for (int i = 0; i < f.n; i++)
-		rewrite_insert(r, ts_node_start_byte(node_field(f.pointer[i], "declarator")), "restrict ");
+		rewrite_insert(r, ts_node_start_byte(code_field(f.pointer[i], "declarator")), "restrict ");
 	r->n_places++;
 }
 

@@ -31,11 +31,22 @@ struct parsed {
 	TSTree *tree; /* NULL: left alone */
 };
 
+struct program { /* the files of one language */
+	struct arena *arena;
+	struct source *sources;
+	size_t n;
+};
+
 /* What one codemod makes of one file, added to its diff and to the refusals. */
-static void run_on(const struct codemod *mod, const struct parsed *p, struct arena *arena,
+static void run_on(const struct codemod *mod, const struct program *program, size_t index,
 	struct strbuf *diff, struct codemod_proposal *proposal, struct codemod_result *result)
 {
-	struct rewrite r = {.arena = arena, .file = p->file, .root = ts_tree_root_node(p->tree)};
+	const struct source *p = &program->sources[index];
+	struct rewrite r = {.arena = program->arena,
+		.sources = program->sources,
+		.n_sources = program->n,
+		.file = p->file,
+		.root = p->root};
 	mod->run(&r);
 	const char *part = rewrite_diff(&r);
 	if (part)
@@ -47,18 +58,27 @@ static void run_on(const struct codemod *mod, const struct parsed *p, struct are
 	free(r.edits);
 }
 
-static void run_codemod(const struct codemod *mod, const struct parsed *files, size_t n_files,
-	struct arena *arena, struct codemod_result *result)
+static void run_codemod(
+	const struct codemod *mod, const struct program *program, struct codemod_result *result)
 {
 	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
 	struct codemod_proposal proposal = {.info = &mod->info};
-	for (size_t i = 0; i < n_files; i++)
-		if (files[i].tree && files[i].language == mod->info.language)
-			run_on(mod, &files[i], arena, &diff, &proposal, result);
+	for (size_t i = 0; i < program->n; i++)
+		run_on(mod, program, i, &diff, &proposal, result);
 	if (!diff.len)
 		return;
-	proposal.diff = arena_strdup(arena, diff.buf);
+	proposal.diff = arena_strdup(program->arena, diff.buf);
 	result->proposals[result->n_proposals++] = proposal;
+}
+
+static struct program program_of(
+	const struct parsed *parsed, size_t n_files, enum language language, struct arena *arena)
+{
+	struct program p = {.arena = arena, .sources = arena_array(arena, n_files, sizeof(*p.sources))};
+	for (size_t i = 0; i < n_files; i++)
+		if (parsed[i].tree && parsed[i].language == language)
+			p.sources[p.n++] = (struct source){parsed[i].file, ts_tree_root_node(parsed[i].tree)};
+	return p;
 }
 
 static enum err_code parse_file(
@@ -87,8 +107,10 @@ enum err_code codemod_run(const struct codemod_file *files, size_t n_files, stru
 			.proposals = arena_array(arena, ARRAY_LEN(table), sizeof(struct codemod_proposal)),
 			.refusals = arena_array(
 				arena, ARRAY_LEN(table) * n_files, sizeof(struct codemod_refusal))};
+		const struct program python = program_of(parsed, n_files, LANGUAGE_PYTHON, arena);
+		const struct program c = program_of(parsed, n_files, LANGUAGE_C, arena);
 		for (size_t i = 0; i < ARRAY_LEN(table); i++)
-			run_codemod(table[i], parsed, n_files, arena, ret_result);
+			run_codemod(table[i], table[i]->info.language == LANGUAGE_C ? &c : &python, ret_result);
 	}
 	for (size_t i = 0; i < n_files; i++)
 		syntax_free(&parsed[i].tree);

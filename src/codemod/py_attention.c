@@ -50,7 +50,7 @@ static bool read_product(struct rewrite *r, TSNode assignment, struct steps *s)
 		("(" NAME "@" NAME ".transpose(-2,-1))/math.sqrt(" NAME ".size(-1))%n"),
 		("(" NAME "@" NAME ".transpose(-2,-1))*" NAME ".size(-1)**-0.5%n"),
 	};
-	const char *text = node_dense_text(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, code_field(assignment, "right"));
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		int end = -1;
 		/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the forms above */
@@ -60,7 +60,7 @@ static bool read_product(struct rewrite *r, TSNode assignment, struct steps *s)
 			continue;
 		s->q = arena_strdup(r->arena, q);
 		s->k = arena_strdup(r->arena, k);
-		s->scores = node_text(r, node_field(assignment, "left"));
+		s->scores = code_text(r, code_field(assignment, "left"));
 		return true;
 	}
 	return false;
@@ -90,9 +90,9 @@ static bool is_triangle(struct rewrite *r, const char *name)
 /* masked_fill(<triangle>[...] == 0, float('-inf')) */
 static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
-	const char *text = node_dense_text(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, code_field(assignment, "right"));
 	const char *call = arena_printf(r->arena, "%s.masked_fill(", s->scores);
-	if (!has_prefix(text, call) || !node_text_is(r, node_field(assignment, "left"), s->scores))
+	if (!has_prefix(text, call) || !node_text_is(r, code_field(assignment, "left"), s->scores))
 		return false;
 	const char *mask = text + strlen(call), *end = strstr(mask, "==0,float(");
 	if (!end || (strcmp(end, "==0,float('-inf'))") != 0 && strcmp(end, "==0,float(\"-inf\"))") != 0))
@@ -105,24 +105,24 @@ static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct st
 
 static bool is_softmax(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
-	const char *text = node_dense_text(r, node_field(assignment, "right"));
-	return node_text_is(r, node_field(assignment, "left"), s->scores) &&
+	const char *text = node_dense_text(r, code_field(assignment, "right"));
+	return node_text_is(r, code_field(assignment, "left"), s->scores) &&
 	       (strcmp(text, arena_printf(r->arena, "F.softmax(%s,dim=-1)", s->scores)) == 0 ||
 		       strcmp(text, arena_printf(r->arena, "torch.softmax(%s,dim=-1)", s->scores)) == 0);
 }
 
 static bool is_dropout(struct rewrite *r, TSNode assignment, const struct steps *s)
 {
-	TSNode right = node_field(assignment, "right");
-	return node_text_is(r, node_field(assignment, "left"), s->scores) && node_is_kind(right, "call") &&
+	TSNode right = code_field(assignment, "right");
+	return node_text_is(r, code_field(assignment, "left"), s->scores) && node_is_kind(right, "call") &&
 	       strstr(call_name(r, right), "dropout") &&
-	       strcmp(node_dense_text(r, node_field(right, "arguments")),
+	       strcmp(node_dense_text(r, code_field(right, "arguments")),
 		       arena_printf(r->arena, "(%s)", s->scores)) == 0;
 }
 
 static bool read_output(struct rewrite *r, TSNode assignment, struct steps *s)
 {
-	const char *text = node_dense_text(r, node_field(assignment, "right"));
+	const char *text = node_dense_text(r, code_field(assignment, "right"));
 	const char *begin = arena_printf(r->arena, "%s@", s->scores);
 	const char *v = text + strlen(begin);
 	if (!has_prefix(text, begin) || !*v ||
@@ -179,13 +179,13 @@ static void replace(struct rewrite *r, const struct steps *s)
 {
 	const char *dropout = "";
 	if (!ts_node_is_null(s->dropout)) {
-		const char *module = node_text(r, node_field(node_field(s->dropout, "right"), "function"));
+		const char *module = code_text(r, code_field(code_field(s->dropout, "right"), "function"));
 		dropout = arena_printf(r->arena, ", dropout_p=%s.p if %s.training else 0.0", module, module);
 	}
 	rewrite_replace(r, ts_node_start_byte(s->product), ts_node_end_byte(s->output),
 		arena_printf(r->arena,
 			"%s = torch.nn.functional.scaled_dot_product_attention(%s, %s, %s, is_causal=True%s)",
-			node_text(r, node_field(s->output, "left")), s->q, s->k, s->v, dropout));
+			code_text(r, code_field(s->output, "left")), s->q, s->k, s->v, dropout));
 	r->n_places++;
 }
 

@@ -1,5 +1,5 @@
-/* torch.compile in its place: behind the move to the device, before the optimizer and any wrapper take the
- * model. */
+/* The model compiled in its place: behind the move to the device, before the optimizer and any wrapper take
+ * it. */
 #include "base/base.h"
 
 #include <string.h>
@@ -30,12 +30,12 @@ static void find_move(struct rewrite *r, TSNode call, void *context)
 	if (!ts_node_is_null(statement))
 		child = ts_node_named_child(statement, 0);
 	TSNode target = node_is_kind(child, "assignment")
-				? node_field(child, "left")
-				: node_field(node_field(call, "function"), "object");
-	TSNode moved = node_is_kind(child, "assignment") ? node_field(child, "right") : child;
+				? code_field(child, "left")
+				: code_field(code_field(call, "function"), "object");
+	TSNode moved = node_is_kind(child, "assignment") ? code_field(child, "right") : child;
 	if (!node_is_kind(target, "identifier") || !ts_node_eq(moved, call))
 		return;
-	const char *name = node_text(r, target);
+	const char *name = code_text(r, target);
 	if (!strstr(name, "model") && !strstr(name, "net"))
 		return;
 	p->found++;
@@ -69,9 +69,10 @@ static void run(struct rewrite *r)
 	} else if (!node_indent(r, p.statement)) {
 		rewrite_refuse(r, p.statement, "the move stands on a line with something else");
 	} else {
+		/* In place. torch.compile(model) would give a wrapper whose parameters go by other names
+		 * (_orig_mod.x): in checkpoints, and in the digest of the model that the contract holds. */
 		rewrite_insert(r, ts_node_end_byte(p.statement),
-			arena_printf(r->arena, "\n%s%s = torch.compile(%s)", node_indent(r, p.statement),
-				p.name, p.name));
+			arena_printf(r->arena, "\n%s%s.compile()", node_indent(r, p.statement), p.name));
 		r->n_places++;
 	}
 }
@@ -80,6 +81,6 @@ const struct codemod codemod_py_compile = {
 	{"compile", "the model compiled, before optimizer and wrappers take it", "torch_compile",
 		"forward,backward",
 		"one model that is moved to a device at the level of a function, in a file that compiles "
-		"nothing",
+		"nothing; needs torch 2.2",
 		LANGUAGE_PYTHON},
 	run};

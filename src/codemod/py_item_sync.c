@@ -26,9 +26,9 @@ static bool is_harmless(struct rewrite *r, TSNode name)
 {
 	TSNode up = ts_node_parent(name);
 	if (node_is_kind(up, "augmented_assignment"))
-		return ts_node_eq(node_field(up, "left"), name);
-	if (node_is_kind(up, "assignment") && ts_node_eq(node_field(up, "left"), name)) {
-		TSNode right = node_field(up, "right");
+		return ts_node_eq(code_field(up, "left"), name);
+	if (node_is_kind(up, "assignment") && ts_node_eq(code_field(up, "left"), name)) {
+		TSNode right = code_field(up, "right");
 		return node_is_kind(right, "float") || node_is_kind(right, "integer");
 	}
 	for (; !ts_node_is_null(up) && !node_is_kind(up, "expression_statement"); up = ts_node_parent(up)) {
@@ -56,14 +56,14 @@ static void look_at_use(struct rewrite *r, TSNode name, void *context)
 static void keep_on_device(struct rewrite *r, TSNode sum, void *context)
 {
 	(void)context;
-	TSNode left = node_field(sum, "left"), right = node_field(sum, "right");
-	if (!node_is_kind(left, "identifier") || !node_text_is(r, node_field(sum, "operator"), "+=") ||
+	TSNode left = code_field(sum, "left"), right = code_field(sum, "right");
+	if (!node_is_kind(left, "identifier") || !node_text_is(r, code_field(sum, "operator"), "+=") ||
 		!node_is_kind(right, "call") || strcmp(call_name(r, right), "item") != 0 || !is_in_loop(sum))
 		return;
-	TSNode tensor = node_field(node_field(right, "function"), "object");
+	TSNode tensor = code_field(code_field(right, "function"), "object");
 	if (!node_is_kind(tensor, "identifier"))
 		return;
-	struct uses uses = {.name = node_text(r, left)};
+	struct uses uses = {.name = code_text(r, left)};
 	visit_kind(r, r->root, "identifier", look_at_use, &uses);
 	if (uses.others) {
 		rewrite_refuse(r, sum, "the sum is used where a tensor may not do");
@@ -71,7 +71,7 @@ static void keep_on_device(struct rewrite *r, TSNode sum, void *context)
 	}
 	/* As wide as what .item() gives is summed: a sum of bf16 stops growing. */
 	rewrite_replace(r, ts_node_start_byte(right), ts_node_end_byte(right),
-		arena_printf(r->arena, "%s.detach().float()", node_text(r, tensor)));
+		arena_printf(r->arena, "%s.detach().float()", code_text(r, tensor)));
 	r->n_places++;
 }
 

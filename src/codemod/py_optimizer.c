@@ -9,9 +9,9 @@
 static bool is_torch_optimizer(struct rewrite *r, TSNode call)
 {
 	static const char *const names[] = {"Adam", "AdamW", "SGD", "Adagrad"};
-	TSNode function = node_field(call, "function");
+	TSNode function = code_field(call, "function");
 	const char *owner =
-		node_is_kind(function, "attribute") ? node_text(r, node_field(function, "object")) : "";
+		node_is_kind(function, "attribute") ? code_text(r, code_field(function, "object")) : "";
 	bool from_torch = strcmp(owner, "optim") == 0 || strcmp(owner, "torch.optim") == 0 ||
 			  (!*owner && file_has_word(r, "torch.optim") && file_has_word(r, "from"));
 	for (size_t i = 0; from_torch && i < ARRAY_LEN(names); i++)
@@ -55,16 +55,39 @@ const struct codemod codemod_py_fused_optimizer = {
 		LANGUAGE_PYTHON},
 	run_fused};
 
+/* With zeros the optimizer also updates what had no gradient (decay, momentum); with none it does not. */
+static bool is_about_gradients(const char *name)
+{
+	static const char *const names[] = {
+		"grad", "requires_grad", "requires_grad_", "find_unused_parameters"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static void look_at_name(struct rewrite *r, TSNode name, void *context)
+{
+	bool *found = context;
+	*found = *found || is_about_gradients(code_text(r, name));
+}
+
+static bool names_gradients(struct rewrite *r)
+{
+	bool found = false;
+	visit_kind(r, r->root, "identifier", look_at_name, &found);
+	/* getattr(p, "grad"), but not the option "--grad-clip". */
+	visit_kind(r, r->root, "string_content", look_at_name, &found);
+	return found;
+}
+
 static void free_gradients(struct rewrite *r, TSNode call, void *context)
 {
 	(void)context;
 	TSNode value = call_keyword(r, call, "set_to_none");
 	if (strcmp(call_name(r, call), "zero_grad") != 0 || !node_text_is(r, value, "False"))
 		return;
-	/* With zeros the optimizer also updates what had no gradient (decay, momentum); with none it does
-	 * not. */
-	if (file_has_word(r, "requires_grad") || file_has_word(r, "requires_grad_") ||
-		file_has_word(r, "find_unused_parameters") || file_has_word(r, "grad")) {
+	if (names_gradients(r)) {
 		rewrite_refuse(r, call, "some parameters may go without a gradient, or gradients are read");
 		return;
 	}

@@ -26,7 +26,7 @@ void rewrite_refuse(struct rewrite *r, TSNode node, const char *reason)
 	r->refusal_line = (int)ts_node_start_point(node).row + 1;
 }
 
-const char *node_text(struct rewrite *r, TSNode node)
+const char *code_text(struct rewrite *r, TSNode node)
 {
 	if (ts_node_is_null(node))
 		return "";
@@ -37,7 +37,7 @@ const char *node_text(struct rewrite *r, TSNode node)
 const char *node_dense_text(struct rewrite *r, TSNode node)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (const char *p = node_text(r, node); *p; p++)
+	for (const char *p = code_text(r, node); *p; p++)
 		if (!strchr(" \t\r\n", *p))
 			strbuf_addch(&text, *p);
 	return arena_strdup(r->arena, text.buf);
@@ -56,7 +56,7 @@ bool node_text_is(struct rewrite *r, TSNode node, const char *text)
 	return length == strlen(text) && memcmp(r->file->text + start, text, length) == 0;
 }
 
-TSNode node_field(TSNode node, const char *field)
+TSNode code_field(TSNode node, const char *field)
 {
 	if (ts_node_is_null(node))
 		return node;
@@ -129,26 +129,26 @@ size_t count_kind(struct rewrite *r, TSNode top, const char *kind)
 
 const char *call_name(struct rewrite *r, TSNode call)
 {
-	TSNode function = node_field(call, "function");
-	return node_text(
-		r, node_is_kind(function, "attribute") ? node_field(function, "attribute") : function);
+	TSNode function = code_field(call, "function");
+	return code_text(
+		r, node_is_kind(function, "attribute") ? code_field(function, "attribute") : function);
 }
 
 TSNode call_keyword(struct rewrite *r, TSNode call, const char *name)
 {
-	TSNode arguments = node_field(call, "arguments"), none = {0};
+	TSNode arguments = code_field(call, "arguments"), none = {0};
 	for (uint32_t i = 0; !ts_node_is_null(arguments) && i < ts_node_named_child_count(arguments); i++) {
 		TSNode argument = ts_node_named_child(arguments, i);
 		if (node_is_kind(argument, "keyword_argument") &&
-			node_text_is(r, node_field(argument, "name"), name))
-			return node_field(argument, "value");
+			node_text_is(r, code_field(argument, "name"), name))
+			return code_field(argument, "value");
 	}
 	return none;
 }
 
 bool call_has_splat(TSNode call)
 {
-	TSNode arguments = node_field(call, "arguments");
+	TSNode arguments = code_field(call, "arguments");
 	if (!node_is_kind(arguments, "argument_list"))
 		return true;
 	for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++) {
@@ -161,7 +161,7 @@ bool call_has_splat(TSNode call)
 
 void call_add_argument(struct rewrite *r, TSNode call, const char *argument)
 {
-	TSNode arguments = node_field(call, "arguments"), last = {0};
+	TSNode arguments = code_field(call, "arguments"), last = {0};
 	for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++)
 		if (!node_is_kind(ts_node_named_child(arguments, i), "comment"))
 			last = ts_node_named_child(arguments, i);

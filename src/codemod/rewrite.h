@@ -13,8 +13,15 @@ struct edit { /* bytes [start, end) become `text` */
 	const char *text;
 };
 
+struct source { /* a file that parses */
+	const struct codemod_file *file;
+	TSNode root;
+};
+
 struct rewrite {
 	struct arena *arena;
+	const struct source *sources; /* of the same language: the file and what else belongs to the program */
+	size_t n_sources;
 	const struct codemod_file *file;
 	TSNode root;
 	struct edit *edits; /* malloc */
@@ -40,12 +47,12 @@ void rewrite_refuse(struct rewrite *r, TSNode node, const char *reason);
 /* The unified diff of the edits; NULL without any. In the arena. */
 const char *rewrite_diff(struct rewrite *r);
 
-const char *node_text(struct rewrite *r, TSNode node); /* in the arena; "" for a null node */
+const char *code_text(struct rewrite *r, TSNode node); /* in the arena; "" for a null node */
 /* The same without blanks, so that spelling does not matter. */
 const char *node_dense_text(struct rewrite *r, TSNode node);
 bool node_is_kind(TSNode node, const char *kind);
 bool node_text_is(struct rewrite *r, TSNode node, const char *text);
-TSNode node_field(TSNode node, const char *field);
+TSNode code_field(TSNode node, const char *field);
 /* The word occurs in the file, as a whole word. */
 bool file_has_word(const struct rewrite *r, const char *word);
 bool subtree_has_word(struct rewrite *r, TSNode node, const char *word);

@@ -239,14 +239,43 @@ static void write_knobs(struct writer *w)
 		strbuf_addstr(w->out, "derived: {grad_accum: \"global_batch // micro_batch\"}\n");
 }
 
+/* The codemods read what a patch may change, which for a job of this kind is C. The other kinds stand there
+ * as comments: which of them there is, nobody but the owner knows. */
+static void write_proposers(struct writer *w)
+{
+	static const char *const others[] = {
+		"{kind: openai, base_url: \"http://127.0.0.1:8000/v1\", model: NAME}   # a server of your "
+		"own",
+		"{kind: anthropic, model: NAME, key_env: ANTHROPIC_API_KEY, price: {in: USD, out: USD}, "
+		"budget: "
+		"{usd: 5}}",
+		"{kind: command, command: [\"python3\", \"./agent.py\"]}   # a program of yours",
+		"{kind: replay, file: answers.jsonl}   # answers on record",
+	};
+	const struct proposal *p = w->p;
+	bool has_sources = p->editable.count > 0;
+	const char *list = has_sources || p->patches_dir ? "" : "# ";
+	strbuf_addf(w->out,
+		"\n# Where changes beside the knobs come from. Whatever they propose is held to the "
+		"contract, "
+		"too.\n%sproposers:\n",
+		list);
+	if (has_sources)
+		strbuf_addstr(w->out,
+			"  - {kind: catalogue}   # known rewrites of the editable files; needs nothing\n");
+	if (p->patches_dir)
+		strbuf_addf(w->out, "  - {kind: patches, dir: %s}\n", p->patches_dir);
+	else
+		strbuf_addstr(w->out, "  # - {kind: patches, dir: patches}   # a folder of diffs to try\n");
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		strbuf_addf(w->out, "  # - %s\n", others[i]);
+	strbuf_addch(w->out, '\n');
+}
+
 static void write_rest(struct writer *w)
 {
 	const struct proposal *p = w->p;
-	if (p->patches_dir)
-		strbuf_addf(w->out, "\nproposers: [{kind: patches, dir: %s}]\n", p->patches_dir);
-	else
-		strbuf_addstr(w->out,
-			"\n# proposers: [{kind: patches, dir: patches}]   # a folder of diffs to try\n");
+	write_proposers(w);
 	strbuf_addstr(w->out, "budget: {trials: 17}\n");
 	if (p->n_notes)
 		strbuf_addstr(w->out, "\n# Seen and left alone:\n");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -79,6 +80,28 @@ static enum err_code read_pragma(struct ledger *l, const char *sql, int64_t *ret
 	return OK;
 }
 
+/* The process that wrote itself into the lock file; 0 = unknown. */
+static long read_holder(int lock_fd)
+{
+	char holder[32] = "";
+	ssize_t n = pread(lock_fd, holder, sizeof(holder) - 1, 0);
+	holder[n > 0 ? n : 0] = '\0';
+	return strtol(holder, NULL, 10);
+}
+
+/* Whoever asks whether the lock is held (ledger_is_held) has it for an instant: one refusal says nothing. */
+static int lock_exclusively(int fd)
+{
+	static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+	enum { TRIES = 5 };
+	for (int i = 1; i < TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return flock(fd, LOCK_EX | LOCK_NB);
+}
+
 /* The lock is a file of its own: locks on the database itself belong to SQLite. flock() ends with the
  * process, however it ends, so that a killed run never leaves a stale lock. The descriptor is CLOEXEC, so no
  * job inherits it. */
@@ -88,16 +111,14 @@ static enum err_code take_lock(struct ledger *l, struct err *reterr)
 	l->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (l->lock_fd < 0)
 		return err_errno(reterr, "cannot open %s", path);
-	if (flock(l->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+	if (lock_exclusively(l->lock_fd) != 0) {
 		if (errno != EWOULDBLOCK)
 			return err_errno(reterr, "cannot lock %s", path);
-		char holder[32] = "";
-		ssize_t n = pread(l->lock_fd, holder, sizeof(holder) - 1, 0);
-		holder[n > 0 ? n : 0] = '\0';
-		holder[strspn(holder, "0123456789")] = '\0';
+		long pid = read_holder(l->lock_fd);
+		CLEANUP(free_ptr) char *known = xasprintf("%ld", pid);
 		return err_set(reterr, ERR_STATE,
 			"another infrarsi (process %s) is working on this campaign; wait for it or stop it",
-			holder[0] ? holder : "unknown");
+			pid > 0 ? known : "unknown");
 	}
 	char holder[32];
 	int length = snprintf(holder, sizeof(holder), "%ld\n", (long)getpid());
@@ -182,6 +203,16 @@ enum err_code ledger_open(
 	TRY(open_database(l, mode, reterr));
 	*ret_ledger = take_ptr(l);
 	return OK;
+}
+
+bool ledger_is_held(const char *path, long *ret_holder)
+{
+	CLEANUP(free_ptr) char *lock_path = xasprintf("%s.lock", path);
+	CLEANUP(close_fd) int fd = open(lock_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return false;
+	*ret_holder = read_holder(fd);
+	return true;
 }
 
 void ledger_close(struct ledger *ledger)

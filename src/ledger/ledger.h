@@ -53,6 +53,8 @@ struct ledger_entry {
 struct ledger;
 enum err_code ledger_open(
 	const char *path, enum ledger_mode mode, struct ledger **ret_ledger, struct err *reterr) MUST_CHECK;
+/* True: a process has it open in LEDGER_WRITE; *ret_holder is its id, 0 = unknown. */
+bool ledger_is_held(const char *path, long *ret_holder);
 void ledger_close(struct ledger *ledger);
 void ledger_closep(struct ledger **ledger); /* for CLEANUP() */
 /* Checks the seals of all entries (ERR_CONTRACT names the first that does not hold; the ledger then stays as

@@ -1,8 +1,9 @@
 /*
  * The ledger on ln memory (CONTROLLER section 10.1). A configuration's mean is ln of what is declared for it:
  * the reference's peak plus its settings' bytes. Around that, a Gaussian process over the knobs' axes, and,
- * for every setting that declares bytes and every patch, R3's own deviation, linearised at the mean:
- * d ln m = d bytes / m. A task that declares nothing and has no patch has the first part alone.
+ * for every setting that declares bytes or an uncertainty of them and every patch, R3's own deviation,
+ * linearised at the mean: d ln m = d bytes / m. A task that declares nothing and has no patch has the first
+ * part alone.
  *
  * The scales are those of the largest evidence on a small grid.
  */
@@ -75,7 +76,8 @@ static void fill_prior(struct memory_log *m, bool declares)
 		const struct lever *lever = &c->levers[c->lever[j]];
 		const struct lever_prior *p = &lever->prior[c->setting[j]];
 		bool is_category = m->frame.role[c->lever[j]] != MEMORY_NUMBER;
-		if (declared_of(m, p) == 0 && !lever->is_patch && !(declares && is_category))
+		bool is_uncertain = !p->experienced && p->memory_sd_bytes > 0;
+		if (declared_of(m, p) == 0 && !is_uncertain && !lever->is_patch && !(declares && is_category))
 			continue;
 		double sd = memory_prior_sd_bytes(p, m->unit_bytes) / m->unit_bytes;
 		m->own_variance[j] = sd * sd;

@@ -31,8 +31,10 @@ struct memory_reading memory_reading_of(const struct observation *o, double unit
 
 double memory_prior_sd_bytes(const struct lever_prior *prior, double unit_bytes)
 {
+	/* Declared bytes are the prior's mean as they are, so a declared sd is taken as it is, too. */
 	if (!prior->experienced)
-		return fmax(0.04 * unit_bytes, 0.5 * fabs(prior->declared_bytes));
+		return fmax(
+			fmax(0.04 * unit_bytes, 0.5 * fabs(prior->declared_bytes)), prior->memory_sd_bytes);
 	return prior->memory_sd_bytes > 0 ? prior->memory_sd_bytes
 					  : fmax(0.02 * unit_bytes, 0.3 * fabs(prior->declared_bytes));
 }

@@ -15,11 +15,12 @@
 struct lever_prior {              /* of one setting; the reference setting's is ignored */
 	double predicted_gain_ln; /* as declared; 0 = nothing declared */
 	double predicted_sd_ln;   /* as declared: widens the prior, never narrows it; 0 = nothing declared */
-	int source;            /* who declared it: 0 = the task and its patches, else a proposer's number */
-	double amdahl_cap_ln;  /* upper bound -ln(1 - share); INFINITY = none known */
-	double declared_bytes; /* 0 = nothing declared */
-	bool experienced;      /* from the bank: mean and sd below replace the shrunk prediction */
-	double mean_ln, sd_ln, memory_sd_bytes;
+	int source;             /* who declared it: 0 = the task and its patches, else a proposer's number */
+	double amdahl_cap_ln;   /* upper bound -ln(1 - share); INFINITY = none known */
+	double declared_bytes;  /* 0 = nothing declared */
+	double memory_sd_bytes; /* as declared: widens, never narrows; experienced: the sd itself. 0 = none */
+	bool experienced;       /* from the bank: mean and sd below replace the shrunk prediction */
+	double mean_ln, sd_ln;
 };
 
 struct lever {
@@ -111,8 +112,10 @@ struct belief_change { /* of a number: before any run, and now */
 /* What changing one lever alone gains, with its part of the shared columns, in the configuration where y = 0:
  * the reference, or, where that does not fit, the first valid run. */
 void time_model_effect(struct time_model *m, int lever, int setting, struct belief_change *ret_gain);
-/* The share of a declared gain that comes true, of knobs or of patches, by their slope column. */
-void time_model_declared_share(struct time_model *m, bool of_patches, struct belief_change *ret_share);
+/* The share of the gains that a source declares which comes true, of knobs or of patches, by their slope
+ * column. All 0: of a proposer that predicts nothing. */
+void time_model_declared_share(
+	struct time_model *m, int source, bool of_patches, struct belief_change *ret_share);
 
 struct memory_model;
 enum err_code memory_model_fit(

@@ -221,11 +221,16 @@ void time_model_effect(struct time_model *m, int lever, int setting, struct beli
 	*ret_gain = change_of(prior, now);
 }
 
-void time_model_declared_share(struct time_model *m, bool of_patches, struct belief_change *ret_share)
+void time_model_declared_share(
+	struct time_model *m, int source, bool of_patches, struct belief_change *ret_share)
 {
 	struct time_basis *b = &m->basis;
 	struct belief prior;
-	b->list[0] = (struct feature){time_basis_slope_column(b, of_patches), 1};
+	int column = time_basis_slope_column(b, source, of_patches);
+	*ret_share = (struct belief_change){0};
+	if (column < 0)
+		return;
+	b->list[0] = (struct feature){column, 1};
 	struct belief now = believe(m, b->base.setting, 1, &prior);
 	*ret_share = change_of(prior, now);
 	ret_share->prior_mean += time_basis_declared_share;

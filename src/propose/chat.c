@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/url.h"
 #include "propose/chat.h"
 #include "propose/http.h"
 #include "propose/reply_stream.h"
@@ -262,7 +263,7 @@ static enum err_code check_endpoint(const struct chat_endpoint *e, struct err *r
 		if (*p <= ' ' || *p > '~')
 			return err_set(reterr, ERR_INPUT,
 				"the key holds a blank, a line's end or another character that no key has");
-	if (strncasecmp(e->base_url, "https://", 8) != 0 && !http_url_is_local(e->base_url))
+	if (!url_is_encrypted(e->base_url) && !url_is_local(e->base_url))
 		return err_set(reterr, ERR_INPUT,
 			"the key would cross the network unencrypted: use https, or a server without a key");
 	return OK;

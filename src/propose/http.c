@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/url.h"
 #include "propose/http.h"
 
 static const double connect_timeout_s = 20, longest_wait_s = 600;
@@ -135,7 +135,7 @@ static enum err_code perform(CURL *curl, const struct http_post *post, struct cu
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
-	if (http_url_is_local(post->url))
+	if (url_is_local(post->url))
 		curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	CURLcode code = curl_easy_perform(curl);
 	read_result(curl, post->length, ret_result);
@@ -182,20 +182,6 @@ enum err_code http_send(const struct http_post *post, struct http_result *ret_re
 	if (!was_blocked)
 		let_pipe_signal(&before);
 	return code;
-}
-
-bool http_url_is_local(const char *url)
-{
-	bool local = false;
-	char *host = NULL;
-	CURLU *parsed = curl_url();
-	if (parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
-		curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK)
-		local = strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-			(strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host));
-	curl_free(host);
-	curl_url_cleanup(parsed);
-	return local;
 }
 
 enum err_code http_wait(double seconds, int stop_fd, struct err *reterr)

@@ -34,8 +34,6 @@ struct http_result {
 enum err_code http_send(
 	const struct http_post *post, struct http_result *ret_result, struct err *reterr) MUST_CHECK;
 
-/* True for an address on this machine (localhost, 127.0.0.0/8, ::1). */
-bool http_url_is_local(const char *url);
 /* Waits; ERR_INTERRUPTED when stop_fd becomes readable. */
 enum err_code http_wait(double seconds, int stop_fd, struct err *reterr) MUST_CHECK;
 

@@ -193,7 +193,7 @@ static json_t *changes_json(const struct state *s, const struct candidate *c)
 	return changes;
 }
 
-static json_t *trial_json(const struct state *s, const struct trial *t)
+json_t *request_trial_to_json(const struct state *s, const struct trial *t)
 {
 	const struct execution *run = &t->run;
 	json_t *trial = json_object();
@@ -226,7 +226,7 @@ static json_t *trials_json(const struct state *s)
 	json_t *list = json_array();
 	for (size_t i = 0; i < s->n_trials; i++)
 		if (is_finished(&s->trials[i]))
-			json_array_append_new(list, trial_json(s, &s->trials[i]));
+			json_array_append_new(list, request_trial_to_json(s, &s->trials[i]));
 	return list;
 }
 

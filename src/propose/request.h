@@ -33,5 +33,7 @@ struct request_input {
 
 /* A new object; numbers that are not known are absent. */
 json_t *request_to_json(const struct request_input *in);
+/* A finished trial, as an item of the request's "trials". */
+json_t *request_trial_to_json(const struct state *s, const struct trial *t);
 
 #endif

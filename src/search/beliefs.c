@@ -57,24 +57,56 @@ static void believe_lever(struct scores *s, int lever, struct arena *arena, stru
 	}
 }
 
-static bool anything_is_declared(const struct model_input *in, bool of_patches)
+static bool is_declared(const struct lever *l, int setting)
+{
+	const struct lever_prior *prior = &l->prior[setting];
+	return setting != l->reference && !prior->experienced && prior->predicted_gain_ln != 0;
+}
+
+static bool anything_is_declared(const struct model_input *in, int source, bool of_patches)
 {
 	for (int l = 0; l < in->n_levers; l++)
-		for (int i = 0; i < in->levers[l].n_settings; i++) {
-			const struct lever_prior *prior = &in->levers[l].prior[i];
-			if (in->levers[l].is_patch == of_patches && i != in->levers[l].reference &&
-				!prior->experienced && prior->predicted_gain_ln != 0)
+		for (int i = 0; i < in->levers[l].n_settings; i++)
+			if (in->levers[l].is_patch == of_patches && is_declared(&in->levers[l], i) &&
+				in->levers[l].prior[i].source == source)
 				return true;
-		}
 	return false;
 }
 
-static struct belief_change share_of_declared(struct scores *s, bool of_patches)
+static struct belief_change share_of_declared(struct scores *s, int source, bool of_patches)
 {
 	struct belief_change share = {0};
-	if (anything_is_declared(&s->in->model, of_patches))
-		time_model_declared_share(s->time, of_patches, &share);
+	if (anything_is_declared(&s->in->model, source, of_patches))
+		time_model_declared_share(s->time, source, of_patches, &share);
 	return share;
+}
+
+/* The least source above this one that predicts something; 0 = none. */
+static int next_source(const struct model_input *in, int before)
+{
+	int next = 0;
+	for (int l = 0; l < in->n_levers; l++)
+		for (int i = 0; i < in->levers[l].n_settings; i++) {
+			int source = in->levers[l].prior[i].source;
+			if (is_declared(&in->levers[l], i) && source > before && (!next || source < next))
+				next = source;
+		}
+	return next;
+}
+
+static void believe_declared(struct scores *s, struct arena *arena, struct beliefs *b)
+{
+	const struct model_input *in = &s->in->model;
+	b->knob_share = share_of_declared(s, 0, false);
+	b->patch_share = share_of_declared(s, 0, true);
+	for (int source = next_source(in, 0); source; source = next_source(in, source))
+		b->n_proposers++;
+	b->proposers = arena_array(arena, b->n_proposers, sizeof(*b->proposers));
+	for (size_t i = 0; i < b->n_proposers; i++) {
+		int source = next_source(in, i ? b->proposers[i - 1].source : 0);
+		b->proposers[i] = (struct proposer_belief){
+			source, share_of_declared(s, source, false), share_of_declared(s, source, true)};
+	}
 }
 
 /* ------------------------------------------------------------- failures */
@@ -129,8 +161,7 @@ enum err_code beliefs_form(
 	b.levers = arena_array(arena, b.n_levers, sizeof(*b.levers));
 	for (int l = 0; l < in->model.n_levers; l++)
 		believe_lever(&s, l, arena, &b.levers[l]);
-	b.knob_share = share_of_declared(&s, false);
-	b.patch_share = share_of_declared(&s, true);
+	believe_declared(&s, arena, &b);
 	believe_failures(&s, arena, &b);
 	*ret_beliefs = b;
 	return OK;

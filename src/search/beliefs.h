@@ -39,6 +39,11 @@ struct suspicion_belief {
 	size_t n_observations;
 };
 
+struct proposer_belief {
+	int source;
+	struct belief_change knob_share, patch_share; /* sd 0 = it predicts nothing of the kind */
+};
+
 struct beliefs {
 	int incumbent; /* observation; -1 = the reference */
 	double incumbent_ln, incumbent_sd_ln;
@@ -50,7 +55,9 @@ struct beliefs {
 	int *transients; /* observations that nothing explains */
 	size_t n_transients;
 	/* The share of declared gains that comes true; sd 0 = nothing is declared. */
-	struct belief_change knob_share, patch_share;
+	struct belief_change knob_share, patch_share; /* of the task's own */
+	struct proposer_belief *proposers;            /* that predict something, in order of their number */
+	size_t n_proposers;
 };
 
 enum err_code beliefs_form(const struct search_input *in, struct arena *arena, struct beliefs *ret_beliefs,

@@ -41,14 +41,13 @@ static void climb_from(struct scores *s, const struct seed *seed, int operator_i
 	struct candidate *c = scores_look_up(s, seed->setting);
 	if (seed->competes && candidate_may_run(s, c))
 		scores_consider(s, c, origin);
-	climb(s, seed->setting, origin, s->nothing_fits_yet ? STEPS_UNTIL_ONE_FITS : STEPS);
+	if (!seed->stays)
+		climb(s, seed->setting, origin, s->nothing_fits_yet ? STEPS_UNTIL_ONE_FITS : STEPS);
 }
 
 static void run_survey(struct scores *s, const struct seed_operator *operator, int operator_index)
 {
-	struct seed here = {.observation = s->incumbent,
-		.origin_name = s->incumbent < 0 ? "reference" : "incumbent",
-		.origin_setting = s->incumbent_setting};
+	struct seed here = seed_on_incumbent(s, s->incumbent_setting);
 	operator->survey(s, origin_of(s, &here, operator_index));
 }
 

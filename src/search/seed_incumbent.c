@@ -4,8 +4,5 @@
 
 void seed_incumbent(struct scores *s, struct seed_list *list)
 {
-	seed_add(list, (struct seed){.setting = s->incumbent_setting,
-			       .observation = s->incumbent,
-			       .origin_name = s->incumbent < 0 ? "reference" : "incumbent",
-			       .origin_setting = s->incumbent_setting});
+	seed_add(list, seed_on_incumbent(s, s->incumbent_setting));
 }

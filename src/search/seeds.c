@@ -23,6 +23,8 @@ static const struct seed_operator table[N_OPERATORS] = {
 	[OPERATOR_PATCH] = {"the best patch that has not run", false, true, seed_patch, NULL},
 	[OPERATOR_CONFLICT] = {"a failed configuration without what is suspected most", false, false,
 		seed_conflict, NULL},
+	[OPERATOR_PROPOSED] = {"a configuration that somebody suggested, or one or two changes to it", true,
+		false, seed_proposed, NULL},
 	[OPERATOR_SURVEY] = {"every configuration where there are few", true, false, NULL, survey},
 	[OPERATOR_PRIOR_REVISION] = {"trials rescale all remaining predictions", true, false, NULL, NULL},
 };
@@ -50,14 +52,20 @@ void seed_add(struct seed_list *list, struct seed seed)
 		list->seed[list->n++] = seed;
 }
 
+struct seed seed_on_incumbent(const struct scores *s, const int *setting)
+{
+	return (struct seed){.setting = setting,
+		.observation = s->incumbent,
+		.origin_name = s->incumbent < 0 ? "reference" : "incumbent",
+		.origin_setting = s->incumbent_setting};
+}
+
 void seed_add_to_incumbent(const struct scores *s, struct seed_list *list, const int *setting)
 {
+	struct seed seed = seed_on_incumbent(s, setting);
+	seed.competes = true;
 	if (setting)
-		seed_add(list, (struct seed){.setting = setting,
-				       .observation = s->incumbent,
-				       .origin_name = s->incumbent < 0 ? "reference" : "incumbent",
-				       .origin_setting = s->incumbent_setting,
-				       .competes = true});
+		seed_add(list, seed);
 }
 
 bool setting_was_timed(const struct search_input *in, int lever, int setting)

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "search/score.h"
 
-enum { MAX_SEEDS = 32 };
+enum { MAX_SEEDS = 64 };
 
 struct seed {
 	const int *setting;
@@ -16,6 +16,7 @@ struct seed {
 	const char *origin_name; /* for a person */
 	const int *origin_setting;
 	bool competes; /* the seed itself may be proposed */
+	bool stays;    /* and nothing near it is looked at */
 };
 
 struct seed_list {
@@ -34,6 +35,8 @@ struct seed_operator {
 
 const struct seed_operator *seed_operator(enum search_operator which);
 void seed_add(struct seed_list *list, struct seed seed); /* beyond MAX_SEEDS: dropped */
+/* `setting` as changes to the incumbent. */
+struct seed seed_on_incumbent(const struct scores *s, const int *setting);
 /* A seed that competes: the incumbent changed to `setting`; NULL = nothing. */
 void seed_add_to_incumbent(const struct scores *s, struct seed_list *list, const int *setting);
 /* A run with this setting, the reference included, has shown a usable step time. */
@@ -54,6 +57,7 @@ void seed_extrapolate(struct scores *s, struct seed_list *list);
 void seed_stack(struct scores *s, struct seed_list *list);
 void seed_patch(struct scores *s, struct seed_list *list);
 void seed_conflict(struct scores *s, struct seed_list *list);
+void seed_proposed(struct scores *s, struct seed_list *list);
 void survey(struct scores *s, const struct origin *origin);
 
 #endif

@@ -191,6 +191,7 @@ static void try_candidate(struct course *c, const struct decision *d, struct fas
 		.run = execute(c, ROLE_SEARCH, setting, &s->arena)};
 	t.status = status_of(job_evaluate(c->job, setting).end, *t.run.evidence);
 	t.device_s = t.run.device_s;
+	t.finished_as = s->n_counted + 1;
 	s->trials[s->n_trials++] = t;
 	s->n_counted++;
 	s->n_decisions++;

@@ -183,7 +183,10 @@ static enum err_code read_simple(struct reader *r, const struct field *f, const 
 	double number;
 	switch (f->type) {
 	case FIELD_STRING:
-		return read_text(r, where, node, (const char **)target, reterr);
+		TRY(read_text(r, where, node, (const char **)target, reterr));
+		return *node->text || !f->not_empty
+			       ? OK
+			       : node_error(r, node, reterr, "%s: must not be empty", where);
 	case FIELD_NAME:
 		TRY(read_text(r, where, node, (const char **)target, reterr));
 		return name_is_word(node->text)
@@ -232,26 +235,57 @@ static enum err_code read_default(
 	return read_field(r, f, where, node, target, reterr);
 }
 
-static const struct field *find_field(const struct field_table *table, const char *name)
+static bool is_of_kind(const struct field *f, unsigned kinds)
+{
+	return !f->kinds || f->kinds & kinds;
+}
+
+static const struct field *find_field(const struct field_table *table, const char *name, unsigned kinds)
 {
 	for (size_t i = 0; i < table->count; i++)
-		if (strcmp(table->fields[i].name, name) == 0)
+		if (is_of_kind(&table->fields[i], kinds) && strcmp(table->fields[i].name, name) == 0)
 			return &table->fields[i];
 	return NULL;
 }
 
-static enum err_code reject_unknown_keys(const struct reader *r, const struct field_table *table,
-	const char *where, const struct tree_node *map, struct err *reterr)
+/* "a", "a and b", "a, b and c": the kinds that have a field of this name. */
+static const char *kinds_of(const struct field_table *table, const char *name, struct arena *arena)
 {
+	const char *const *words = table->fields[0].words;
+	const char *text = NULL, *last = NULL;
+	for (size_t k = 0; words[k]; k++) {
+		if (!find_field(table, name, 1u << k))
+			continue;
+		if (last)
+			text = text ? arena_printf(arena, "%s, %s", text, last) : last;
+		last = words[k];
+	}
+	return text ? arena_printf(arena, "%s and %s", text, last) : last;
+}
+
+static enum err_code unknown_key(const struct reader *r, const struct field_table *table, const char *where,
+	const struct tree_node *key, unsigned kinds, struct err *reterr)
+{
+	size_t count = 0;
 	const char **known = arena_array(r->arena, table->count, sizeof(*known));
 	for (size_t i = 0; i < table->count; i++)
-		known[i] = table->fields[i].name;
+		if (is_of_kind(&table->fields[i], kinds))
+			known[count++] = table->fields[i].name;
+	return node_error(r, key, reterr, "unknown key '%s' in %s%s", printable(key->text, r->arena),
+		*where ? where : "the task file", did_you_mean(r->arena, key->text, known, count));
+}
+
+static enum err_code reject_foreign_keys(const struct reader *r, const struct field_table *table,
+	const char *where, const struct tree_node *map, unsigned kinds, struct err *reterr)
+{
 	for (const struct tree_node *child = map->first; child; child = child->next) {
-		const struct field *f = find_field(table, child->key->text);
+		const struct field *f = find_field(table, child->key->text, kinds);
+		if (!f && table->is_by_kind && find_field(table, child->key->text, ~0u))
+			return node_error(r, child->key, reterr, "%s.%s is for %s, not for %s", where,
+				child->key->text, kinds_of(table, child->key->text, r->arena),
+				tree_find(map, table->fields[0].name)->text);
 		if (!f)
-			return node_error(r, child->key, reterr, "unknown key '%s' in %s%s",
-				printable(child->key->text, r->arena), *where ? where : "the task file",
-				did_you_mean(r->arena, child->key->text, known, table->count));
+			return unknown_key(r, table, where, child->key, kinds, reterr);
 		if (f->alias_of && tree_find(map, f->alias_of))
 			return node_error(r, child->key, reterr,
 				"'%s' is another name for '%s': give one of them", f->name, f->alias_of);
@@ -259,18 +293,46 @@ static enum err_code reject_unknown_keys(const struct reader *r, const struct fi
 	return OK;
 }
 
+static enum err_code require_key(const struct reader *r, const struct field *f, const char *where,
+	const struct tree_node *map, struct err *reterr)
+{
+	if (!f->required || tree_find(map, f->name))
+		return OK;
+	return node_error(r, map->key ? map->key : map, reterr, "%s needs the key '%s' (%s)",
+		*where ? where : "the task file", f->name, f->help);
+}
+
+/* The bits that a field of this mapping may have. */
+static enum err_code read_kind(const struct reader *r, const struct field_table *table, const char *where,
+	const struct tree_node *map, unsigned *ret_kinds, struct err *reterr)
+{
+	const struct field *f = table->fields;
+	int index;
+	if (!table->is_by_kind) {
+		*ret_kinds = ~0u;
+		return OK;
+	}
+	TRY(require_key(r, f, where, map, reterr));
+	TRY(read_word(r, f, arena_printf(r->arena, "%s.%s", where, f->name), tree_find(map, f->name), &index,
+		reterr));
+	*ret_kinds = 1u << index;
+	return OK;
+}
+
 enum err_code fields_read(struct reader *r, const struct field_table *table, const char *where,
 	const struct tree_node *map, void *target, struct err *reterr)
 {
+	unsigned kinds;
 	if (map->kind != TREE_MAP)
 		return type_error(r, *where ? where : "the task file", map, "a mapping (key: value)", reterr);
-	TRY(reject_unknown_keys(r, table, where, map, reterr));
+	TRY(read_kind(r, table, where, map, &kinds, reterr));
+	TRY(reject_foreign_keys(r, table, where, map, kinds, reterr));
 	for (size_t i = 0; i < table->count; i++) {
 		const struct field *f = &table->fields[i];
 		const struct tree_node *node = tree_find(map, f->name);
-		if (!node && f->required)
-			return node_error(r, map->key ? map->key : map, reterr, "%s needs the key '%s' (%s)",
-				*where ? where : "the task file", f->name, f->help);
+		if (!is_of_kind(f, kinds))
+			continue;
+		TRY(require_key(r, f, where, map, reterr));
 		if (node)
 			TRY(read_field(r, f, where, node, target, reterr));
 		else
@@ -321,6 +383,17 @@ static void describe_type(const struct field *f, struct strbuf *text)
 		strbuf_addstr(text, scalar_types[f->type].name);
 }
 
+static void describe_kinds(const struct field_table *table, const struct field *f, struct strbuf *text)
+{
+	const char *between = "";
+	for (size_t k = 0; f->kinds && table->fields[0].words[k]; k++)
+		if (f->kinds & 1u << k) {
+			strbuf_addf(text, "%s%s", between, table->fields[0].words[k]);
+			between = ", ";
+		}
+	strbuf_addstr(text, f->kinds ? ": " : "");
+}
+
 void fields_describe(const struct field_table *table, const char *prefix, struct strbuf *text)
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -332,7 +405,9 @@ void fields_describe(const struct field_table *table, const char *prefix, struct
 			strbuf_addstr(text, ", required");
 		if (f->fallback)
 			strbuf_addf(text, ", default %s", f->fallback);
-		strbuf_addf(text, ")  %s\n", f->help);
+		strbuf_addstr(text, ")  ");
+		describe_kinds(table, f, text);
+		strbuf_addf(text, "%s\n", f->help);
 		if (f->table) {
 			const char *mark = f->type == FIELD_LIST    ? "[]."
 					   : f->type == FIELD_TABLE ? "."

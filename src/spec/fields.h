@@ -4,6 +4,9 @@
  *
  * A field writes at `offset` into the target struct. A list or map writes a pointer there and a size_t count
  * at `count_offset`; its elements are read by `element` or, where `table` is given instead, field by field.
+ *
+ * In a table by kind the first field is a word that says which of the others a mapping has. A name may stand
+ * in several rows there, with another default for another kind.
  */
 #ifndef INFRARSI_SPEC_FIELDS_H
 #define INFRARSI_SPEC_FIELDS_H
@@ -51,14 +54,16 @@ typedef enum err_code (*read_fn)(struct reader *r, const struct field *field, co
 struct field_table {
 	const struct field *fields;
 	size_t count;
+	bool is_by_kind;
 };
 
 struct field {
 	const char *name;
 	enum field_type type;
 	size_t offset, count_offset;
+	unsigned kinds; /* bits: the words of the first field that it belongs to; 0 = all of them */
 	bool required, is_build;
-	bool not_empty;           /* of a list or map: at least one element */
+	bool not_empty;           /* at least one element, or one character of a string */
 	const char *fallback;     /* the default as one would write it */
 	double least, most;       /* limits of a number; both 0 = none */
 	const char *const *words; /* ends with NULL */

@@ -20,6 +20,7 @@ const char *const operator_names[] = {
 	[OPERATOR_STACK] = "stack",
 	[OPERATOR_PATCH] = "patch",
 	[OPERATOR_CONFLICT] = "conflict",
+	[OPERATOR_PROPOSED] = "proposed",
 	[OPERATOR_SURVEY] = "survey",
 	[OPERATOR_PRIOR_REVISION] = "prior_revision",
 	[N_OPERATORS] = NULL,

@@ -81,16 +81,6 @@ static enum err_code check_files(const struct task_draft *draft, struct err *ret
 				printable(node->text, draft->reader.arena),
 				printable(frozen, draft->reader.arena));
 	}
-	for (size_t i = 0; i < task->n_proposers; i++) {
-		const struct proposer *p = &task->proposers[i];
-		if (!p->dir)
-			continue;
-		CLEANUP(free_ptr) char *folder = xasprintf("%s/%s", task->root, p->dir);
-		if (!path_is_dir(folder))
-			return err_set_at(reterr, ERR_NOT_FOUND, task->path, p->place.line, p->place.column,
-				"proposers.dir: there is no folder '%s' beside the task file",
-				printable(p->dir, draft->reader.arena));
-	}
 	return OK;
 }
 
@@ -152,14 +142,14 @@ static enum err_code check_names(const struct task_draft *draft, struct err *ret
 static enum err_code check_levers(const struct task_draft *draft, struct err *reterr)
 {
 	const struct task *task = &draft->task;
-	for (size_t p = 0; p < task->n_proposers; p++)
-		if (task->proposers[p].kind == PROPOSE_PATCHES)
-			return OK;
-	if (task->n_knobs)
+	if (task->n_knobs || task_has_patches(task))
 		return OK;
 	const struct tree_node *knobs = draft_node(draft, "knobs");
 	return node_error(&draft->reader, knobs ? knobs : draft->root, reterr,
-		"there is nothing to search: give at least one knob or a proposer of kind patches");
+		"there is nothing to search: give at least one knob or a proposer of patches%s",
+		task->n_proposers && !task->contract.editable_files.count
+			? ", and contract.editable_files, which they may change"
+			: "");
 }
 
 struct usage { /* by knob */
@@ -307,6 +297,7 @@ enum err_code task_check(struct task_draft *draft, struct err *reterr)
 	TRY(check_launch(draft, reterr));
 	TRY(check_window(draft, reterr));
 	TRY(check_names(draft, reterr));
+	TRY(task_check_proposers(draft, reterr));
 	TRY(check_levers(draft, reterr));
 	TRY(read_starts(draft, reterr));
 	TRY(read_switches(draft, reterr));

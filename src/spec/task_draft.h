@@ -1,5 +1,6 @@
-/* Between the parts of the task's reader: task.c drives, task_fields.c has the tables, task_values.c reads
- * what a table cannot say, task_check.c and task_reach.c check what needs the whole task. */
+/* Between the parts of the task's reader: task.c drives, task_fields*.c have the tables, task_values.c reads
+ * what a table cannot say, task_check.c and task_reach.c check what needs the whole task; task_slots.c and
+ * task_propose.c do both for their part. */
 #ifndef INFRARSI_SPEC_TASK_DRAFT_H
 #define INFRARSI_SPEC_TASK_DRAFT_H
 
@@ -36,6 +37,13 @@ struct prior_draft { /* NAN = not given */
 	double speedup, memory_bytes;
 };
 
+enum replay_mode { REPLAY_STRICT, REPLAY_LENIENT };
+
+struct proposer_draft {
+	struct proposer proposer; /* first: the table's offsets into it hold for the draft */
+	enum replay_mode mode;
+};
+
 enum err_code read_expression(struct reader *r, const struct field *field, const char *where,
 	const struct tree_node *value, void *target, struct err *reterr) MUST_CHECK;
 enum err_code read_derived(struct reader *r, const struct field *field, const char *where,
@@ -70,6 +78,10 @@ enum err_code place_error(const struct task *task, struct place place, struct er
 enum err_code task_check(struct task_draft *draft, struct err *reterr) MUST_CHECK;
 /* Slots that are alike and share nothing. */
 enum err_code task_check_slots(const struct task_draft *draft, struct err *reterr) MUST_CHECK;
+/* Their number, names, prices, files; gives a name to each that has none. */
+enum err_code task_check_proposers(struct task_draft *draft, struct err *reterr) MUST_CHECK;
+/* A proposer may come up with patches. */
+bool task_has_patches(const struct task *task);
 /* Every setting of every knob must be part of at least one legal configuration. */
 enum err_code task_check_reach(
 	const struct task *task, struct expression_set *set, struct err *reterr) MUST_CHECK;

@@ -220,38 +220,6 @@ enum err_code read_knob(struct reader *r, const struct field *field, const char 
 	return OK;
 }
 
-enum err_code read_proposer(struct reader *r, const struct field *field, const char *where,
-	const struct tree_node *value, void *target, struct err *reterr)
-{
-	static const char *const later[] = {"catalogue", "openai", "anthropic", "command", "replay"};
-	struct proposer *proposer = target;
-	const struct tree_node *kind = value->kind == TREE_MAP ? tree_find(value, "kind") : NULL;
-	for (size_t i = 0; kind && kind->kind == TREE_SCALAR && i < ARRAY_LEN(later); i++)
-		if (strcmp(kind->text, later[i]) == 0)
-			return node_error(r, kind, reterr,
-				"%s.kind: '%s' is not in this version, which knows patches", where, later[i]);
-	TRY(fields_read(r, field->table, where, value, proposer, reterr));
-	proposer->place = place_of(value);
-	const struct tree_node *dir = tree_find(value, "dir");
-	if (!dir && proposer->branches.count)
-		return OK;
-	if (!dir)
-		return node_error(r, value, reterr,
-			"%s needs the key 'dir' (the folder of diffs) or 'branches' (of git)", where);
-	size_t length = strlen(proposer->dir);
-	while (length > 1 && proposer->dir[length - 1] == '/')
-		length--;
-	proposer->dir = arena_strndup(r->arena, proposer->dir, length);
-	proposer->place = place_of(dir);
-	return read_pattern(r, field, "proposers.dir",
-		&(const struct tree_node){.kind = TREE_SCALAR,
-			.text = proposer->dir,
-			.line = dir->line,
-			.column = dir->column,
-			.is_quoted = true},
-		&proposer->dir, reterr);
-}
-
 static enum err_code read_start(
 	struct task_draft *draft, const struct tree_node *node, struct start *ret_start, struct err *reterr)
 {

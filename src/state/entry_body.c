@@ -41,8 +41,6 @@ static const struct {
 	{ENTRY_REJECTED, "name", VALUE_TEXT},
 	{ENTRY_REJECTED, "by", VALUE_TEXT},
 	{ENTRY_REJECTED, "reason", VALUE_TEXT},
-	{ENTRY_PROPOSAL, "patch", VALUE_OBJECT},
-	{ENTRY_PROPOSAL, "diff_path", VALUE_TEXT},
 	{ENTRY_DECISION, "candidate", VALUE_OBJECT},
 	{ENTRY_ACCEPT, "what", VALUE_TEXT},
 };

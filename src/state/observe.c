@@ -303,6 +303,7 @@ enum err_code state_build_search_input(struct state *s, struct err *reterr)
 	build_scales(s);
 	build_starts(s);
 	build_pending(s);
+	proposals_inform_search(s);
 	s->search.is_legal = is_legal;
 	s->search.legal_context = &s->space;
 	s->search.seed = s->seed;

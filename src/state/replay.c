@@ -174,7 +174,7 @@ static enum err_code finish_trial(
 	t->status = execution_status(run);
 	t->device_s = run->device_s;
 	r->s->cost.search_s += run->device_s;
-	r->s->n_counted++;
+	t->finished_as = ++r->s->n_counted;
 	return OK;
 }
 
@@ -419,8 +419,8 @@ static enum err_code replay_proposal(
 	struct replay *r, const struct ledger_entry *e, const json_t *body, struct err *reterr)
 {
 	(void)e;
-	(void)body;
-	(void)reterr;
+	if (proposal_is_answer(body))
+		return proposals_replay(r, body, reterr);
 	r->s->search_over = (struct search_over){0};
 	return OK;
 }

@@ -99,9 +99,12 @@ static const char *review_text(struct arena *arena, const json_t *body)
 }
 
 /* Patches are read first, since every candidate names its levers by the whole space. */
-static enum err_code read_proposal(struct state *s, const struct ledger_entry *e, const json_t *body,
+static enum err_code read_proposal(struct replay *r, const struct ledger_entry *e, const json_t *body,
 	size_t index, struct patch_lever *lever, struct err *reterr)
 {
+	struct state *s = r->s;
+	TRY(err_in_entry(e, body_require(body, "patch", VALUE_OBJECT, reterr), reterr));
+	TRY(err_in_entry(e, body_require(body, "diff_path", VALUE_TEXT, reterr), reterr));
 	const json_t *patch = json_object_get(body, "patch");
 	const char *path = json_text_of(body, "diff_path");
 	if (!*json_text_of(patch, "digest") || !path_is_contained(path))
@@ -110,14 +113,16 @@ static enum err_code read_proposal(struct state *s, const struct ledger_entry *e
 			"inside .infrarsi",
 			(long long)e->id);
 	patch_from_body(&s->arena, patch, lever);
+	s->patch_sources[index] = proposals_source(r, json_text_of(body, "proposer"));
 	s->patch_paths[index] = arena_strdup(&s->arena, path);
 	s->patch_reviews[index] = review_text(&s->arena, body);
 	return OK;
 }
 
 static enum err_code build_space(
-	struct state *s, const struct ledger_entry *entries, size_t n_entries, struct err *reterr)
+	struct replay *r, const struct ledger_entry *entries, size_t n_entries, struct err *reterr)
 {
+	struct state *s = r->s;
 	size_t n = 0, room = 0;
 	for (size_t i = 0; i < n_entries; i++)
 		room += entries[i].kind == ENTRY_PROPOSAL;
@@ -127,14 +132,20 @@ static enum err_code build_space(
 	struct clashes clashes = {.marked = conflicts};
 	s->patch_paths = arena_array(&s->arena, room, sizeof(char *));
 	s->patch_reviews = arena_array(&s->arena, room, sizeof(char *));
+	s->patch_sources = arena_array(&s->arena, room, sizeof(int));
 	s->patch_accepted = arena_array(&s->arena, room, sizeof(bool));
 	enum err_code code = OK;
 	for (size_t i = 0; i < n_entries && code == OK; i++) {
 		if (entries[i].kind != ENTRY_PROPOSAL)
 			continue;
 		code = entry_body(&entries[i], &bodies[n], reterr);
+		if (code == OK && proposal_is_answer(bodies[n])) {
+			proposals_source(r, json_text_of(bodies[n], "proposer"));
+			json_decref(take_ptr(bodies[n]));
+			continue;
+		}
 		if (code == OK)
-			code = read_proposal(s, &entries[i], bodies[n], n, &levers[n], reterr);
+			code = read_proposal(r, &entries[i], bodies[n], n, &levers[n], reterr);
 		n++;
 	}
 	clashes.count = n;
@@ -231,12 +242,17 @@ static void move_into_arena(struct state *s, struct replay *r)
 	s->slot_runs = into_arena(s, s->slot_runs, s->n_slot_runs, sizeof(struct execution));
 	s->refusals = into_arena(s, s->refusals, s->n_refusals, sizeof(struct refusal));
 	s->duels = into_arena(s, s->duels, s->n_duels, sizeof(struct duel));
+	s->proposers = into_arena(s, s->proposers, s->n_proposers, sizeof(*s->proposers));
+	s->suggestions = into_arena(s, s->suggestions, s->n_suggestions, sizeof(*s->suggestions));
+	s->priors = into_arena(s, s->priors, s->n_priors, sizeof(*s->priors));
+	s->conflicts = into_arena(s, s->conflicts, s->n_conflicts, sizeof(*s->conflicts));
+	s->opinions = into_arena(s, s->opinions, s->n_opinions, sizeof(*s->opinions));
 }
 
 static enum err_code replay_all(struct state *s, struct replay *r, const struct ledger_entry *entries,
 	size_t n_entries, struct err *reterr)
 {
-	enum err_code code = build_space(s, entries, n_entries, reterr);
+	enum err_code code = build_space(r, entries, n_entries, reterr);
 	for (size_t i = 0; i < n_entries && code == OK; i++)
 		code = replay_entry(r, &entries[i], reterr);
 	move_into_arena(s, r);

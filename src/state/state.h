@@ -80,6 +80,7 @@ struct trial {
 	int number;
 	enum trial_status status;
 	bool started;
+	int finished_as; /* 1 = the first trial that finished; 0 = it has not */
 	struct candidate candidate;
 	const char *signature;
 	const char *strategy, *operators, *reason;                 /* of its decision */
@@ -131,6 +132,41 @@ struct search_over {
 	const char *text; /* for a person, as it was recorded */
 };
 
+struct proposer_record {             /* somebody whose suggestions are in the campaign, asked or not */
+	const char *name;            /* of the task's proposer; "mcp", ... where it came from outside */
+	int answers;                 /* that are in the ledger, asked for or not */
+	int questions;               /* that were asked */
+	int asked_after;             /* finished trials when it was asked last */
+	int unanswered;              /* of those: questions that brought nothing */
+	bool failed;                 /* the last question brought nothing */
+	const char *failure;         /* why; "" = it did not */
+	double tokens, usd, seconds; /* of all questions */
+};
+
+struct suggestion {                 /* a configuration that somebody proposed */
+	int source;                 /* as in struct lever_prior: proposers[source - 1] */
+	int after;                  /* finished trials when it was made */
+	bool measure;               /* a person's agent wants it run, whatever the search makes of it */
+	struct candidate candidate; /* in the arena */
+	double predicted_ln, predicted_bytes; /* NAN = none given */
+	const char *reason;                   /* "" = none */
+	int trial;                            /* that ran it; 0 = none so far */
+};
+
+struct issued_prior { /* what somebody expects of one setting against the reference */
+	int source, after;
+	int lever, setting;
+	double gain_ln, gain_sd_ln, memory_bytes, memory_sd_bytes; /* NAN = none given */
+	const char *reason;
+};
+
+struct opinion { /* on a patch that waits for a review */
+	int source;
+	size_t patch;
+	bool accept;
+	const char *reason;
+};
+
 struct cost { /* device-seconds, every failed, rejected and aborted execution included */
 	double reference_s, profile_s, search_s, promotion_s, build_s;
 	double tokens, usd;
@@ -151,6 +187,17 @@ struct state {
 	const char **patch_paths;   /* of each patch lever's diff, relative to .infrarsi */
 	const char **patch_reviews; /* what the audit wants a person to look at in it; "" = nothing */
 	bool *patch_accepted;       /* a person looked and accepted it (infrarsi audit --accept) */
+	int *patch_sources; /* who made it: 0 = the task's folders and branches, else as a suggestion's */
+	struct proposer_record *proposers; /* in the order in which they first said something */
+	size_t n_proposers;
+	struct suggestion *suggestions; /* in the order in which they were made */
+	size_t n_suggestions;
+	struct issued_prior *priors; /* the same; a later one replaces an earlier one of its setting */
+	size_t n_priors;
+	struct lever_pair *conflicts; /* expected, of the catalogue */
+	size_t n_conflicts;
+	struct opinion *opinions;
+	size_t n_opinions;
 	struct patch_clash *clashes;
 	size_t n_clashes;
 	struct execution *references;
@@ -197,7 +244,10 @@ enum err_code state_load(const struct task *task, struct ledger *ledger, struct 
 	struct err *reterr) MUST_CHECK;
 void state_release(struct state *s);
 
-/* Index into trials of the incumbent by posterior mean; -1 = the reference. */
+/* Index into proposers; -1 = nothing of that name is in the campaign. */
+int state_find_proposer(const struct state *s, const char *name);
+/* "the task" for 0, else the proposer's name. */
+const char *state_source_name(const struct state *s, int source);
 /* ERR_CONTRACT when the stored diff of a patch lever is not the one that entered the campaign. dir: of
  * .infrarsi. */
 enum err_code state_check_diff(
@@ -214,6 +264,7 @@ const struct slot_base *state_slot_base(const struct state *s, const char *slot,
 double state_reference_s(const struct state *s, const struct execution *run);
 /* How often executions of the candidate of this trial ended in a fault of the host. */
 int state_count_transients(const struct state *s, int trial);
+/* Index into trials of the incumbent by posterior mean; -1 = the reference. */
 enum err_code state_incumbent(
 	const struct state *s, int *ret_trial, double *ret_mean_ln, struct err *reterr) MUST_CHECK;
 /* What a trial that begins now is held against (stats/early_stop.h), on a slot while so many run at once

@@ -8,7 +8,7 @@
 #include "state/state.h"
 
 /* A replay in progress. The arrays grow by realloc and are moved into the arena at the end; until then
- * s->references, s->refusals and s->duels are such arrays too. */
+ * s->references, s->refusals, s->duels and what proposers said are such arrays too. */
 struct replay {
 	struct state *s;
 	struct trial *trials;
@@ -16,6 +16,8 @@ struct replay {
 	struct execution *duel_runs;
 	size_t n_duel_runs, duel_runs_capacity;
 	size_t references_capacity, slot_runs_capacity, refusals_capacity, duels_capacity;
+	size_t proposers_capacity, suggestions_capacity, priors_capacity, conflicts_capacity,
+		opinions_capacity;
 	json_t **decisions; /* bodies by order; owned */
 	int64_t *decision_ids;
 	size_t n_decisions, decisions_capacity, decision_ids_capacity;
@@ -28,6 +30,14 @@ void duel_set_gains(struct duel *duel, double reference_s);
 /* Promotion begins anew: what it had delivered stands, and who was measured and not found better does not get
  * another chance. */
 void duels_reopen(struct replay *r);
+
+/* A proposal that is an answer of a proposer, and not a patch. */
+bool proposal_is_answer(const json_t *body);
+/* The number of a proposer, taken up where it is new; 0 for "". */
+int proposals_source(struct replay *r, const char *name);
+enum err_code proposals_replay(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
+/* After the levers were built: priors, conflicts and configurations that were suggested. */
+void proposals_inform_search(struct state *s);
 
 /* Time bases out of the reference's runs on slots. */
 enum err_code slots_calibrate(struct state *s, struct err *reterr) MUST_CHECK;

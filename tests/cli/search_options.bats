@@ -72,7 +72,7 @@ labels() { # of all decisions, one a line
 @test "list names every operator and start, with its default" {
 	run -0 infrarsi run --operators-off list
 	for name in exploit backtrack bundle escape warm_restart contrarian big_knob extrapolate stack patch conflict \
-		survey prior_revision experience prior random; do
+		proposed survey prior_revision experience prior random; do
 		[[ $output =~ (^|$'\n')"  $name "\ *(on|off)\ +[a-z] ]] || {
 			echo "no $name in: $output"
 			return 1

@@ -120,6 +120,105 @@ nothing_ran() {
 	refused_with "version"
 }
 
+proposer() { # ENTRY in place of the fixture's own
+	edit "s|^proposers:.*|proposers:\n  - $1|"
+}
+
+# Line 26 is `proposers:`, as in the fixture.
+refused_at() { # LINE:COLUMN TEXT
+	refused_with "infrarsi.yaml:$1: $2" "init doctor"
+}
+
+@test "a proposer of no known kind" {
+	proposer '{kind: opnai, model: m}'
+	refused_at 27:12 "proposers.kind: expected patches, catalogue, openai, anthropic, command or replay, got 'opnai' (did you mean 'openai'?)"
+}
+
+@test "a proposer's field that belongs to another kind" {
+	proposer '{kind: command, command: [./agent], model: m}'
+	refused_at 27:41 "proposers.model is for openai and anthropic, not for command"
+}
+
+@test "a proposer without what its kind needs" {
+	proposer '{kind: openai, model: m}'
+	refused_at 27:5 "proposers needs the key 'base_url'"
+}
+
+@test "two proposers of one name, and two catalogues" {
+	proposer '{kind: command, command: [a]}\n  - {kind: command, command: [b]}'
+	refused_at 28:5 "proposers: there are two of the name 'command': give one a name"
+	cp before.yaml infrarsi.yaml
+	proposer '{kind: catalogue}\n  - {kind: catalogue, name: second}'
+	refused_at 28:5 "proposers: at most one of kind catalogue"
+}
+
+@test "a key in the task file, which is not shown" {
+	proposer '{kind: anthropic, model: m, api_key: sk-0123456789}'
+	refused_at 27:33 "proposers: 'api_key': a key never stands in the task file"
+	lacks "sk-0123456789"
+	cp before.yaml infrarsi.yaml
+	proposer '{kind: anthropic, model: m, key_env: sk-0123456789}'
+	refused_at 27:42 "proposers.key_env: expected the name of an environment variable"
+	lacks "sk-0123456789"
+	cp before.yaml infrarsi.yaml
+	proposer '{kind: anthropic, model: m, base_url: "https://me:sk-0123456789@example.org"}'
+	refused_at 27:43 "proposers.base_url: the address must not hold a name or password"
+	lacks "sk-0123456789"
+}
+
+@test "a key that would be sent without encryption" {
+	proposer '{kind: openai, model: m, base_url: "http://example.org/v1", key_env: KEY}'
+	refused_at 27:40 "proposers.base_url: a key is sent over https only, or to this machine"
+}
+
+@test "a limit of money without a price" {
+	proposer '{kind: anthropic, model: m, budget: {usd: 3}}'
+	refused_at 27:47 "proposers.budget.usd: say price"
+	cp before.yaml infrarsi.yaml
+	edit 's/^budget: {trials: 8}/budget: {trials: 8, usd: 3}/'
+	proposer '{kind: anthropic, model: m}'
+	refused_at 27:5 "proposers: budget.usd limits what 'anthropic' may cost: say price"
+}
+
+@test "a program without words, and a variable that is infrarsi's own" {
+	proposer '{kind: command, command: []}'
+	refused_at 27:30 "proposers.command: must not be empty"
+	cp before.yaml infrarsi.yaml
+	proposer '{kind: command, command: [a], pass_env: [INFRARSI_KEY]}'
+	refused_at 27:46 "proposers.pass_env: 'INFRARSI_KEY'"
+}
+
+@test "a transcript that does not exist, and one that does" {
+	proposer '{kind: replay, file: answers.jsonl}'
+	refused_at 27:26 "proposers.file: there is no file 'answers.jsonl' beside the task file"
+	: >answers.jsonl
+	run -0 infrarsi init
+}
+
+@test "nothing to search: no knob, and a catalogue without a file to edit" {
+	edit '/^knobs:/,/mode, values/d; s/^  command: .*/  command: [.\/train]/; s/^build: .*/build: [make]/; /invariants/d'
+	proposer '{kind: catalogue}'
+	run -0 infrarsi init --accept
+	edit '/editable_files/d'
+	run -2 infrarsi init
+	has "there is nothing to search: give at least one knob or a proposer of patches, and contract.editable_files"
+}
+
+@test "each kind of proposer, as it is meant" {
+	: >answers.jsonl
+	edit '/^proposers:/,$d'
+	cat >>infrarsi.yaml <<-'END'
+		proposers:
+		  - {kind: catalogue}
+		  - {kind: patches, dir: patches}
+		  - {kind: openai, base_url: "http://127.0.0.1:8000/v1", model: m, name: local, every: 2}
+		  - {kind: anthropic, model: m, key_env: A_KEY, price: {in: 3, out: 15}, budget: {tokens: 9000, usd: 1}}
+		  - {kind: command, command: ["python3", "./agent.py"], pass_env: [A_TOKEN], timeout: 1m, patches: 0}
+		  - {kind: replay, file: answers.jsonl, mode: lenient}
+	END
+	run -0 infrarsi init
+}
+
 @test "an empty task file, and one that is not text" {
 	: >infrarsi.yaml
 	refused_with "infrarsi.yaml:"

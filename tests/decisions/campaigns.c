@@ -7,7 +7,7 @@
 #include "campaigns.h"
 
 #define GIB 1073741824.0
-enum { SETTINGS = 5, AT_ONCE = 3, SIBLING_RUNS = 24, EVIDENCE_SIZE = 160 };
+enum { SETTINGS = 5, AT_ONCE = 3, SIBLING_RUNS = 24, EVIDENCE_SIZE = 160, PROPOSED = 8 };
 
 static const char *const numbers[] = {"1", "2", "4", "8", "16"}, *const words[] = {"a", "b", "c", "d", "e"};
 static const char *const names[MADE_UP_LEVERS] = {
@@ -29,6 +29,8 @@ struct task {
 	struct lever_pair known_conflict[2], declared_pair;
 	int start[3][MADE_UP_LEVERS]; /* two of the user's, one of experience */
 	const int *user_start[2];
+	int proposal[PROPOSED][MADE_UP_LEVERS];
+	const int *proposed[PROPOSED];
 	struct search_input in;
 };
 
@@ -154,6 +156,40 @@ static void give_starts(struct task *t, uint64_t *state)
 	t->in.switches.starts = (1u << N_STARTS) - 1;
 }
 
+/* What experience knows stays as it is. */
+static void give_sources(struct task *t, uint64_t *state)
+{
+	for (int l = 0; l < MADE_UP_LEVERS; l++)
+		for (int s = 0; s < t->lever[l].n_settings; s++) {
+			struct lever_prior *p = &t->prior[l][s];
+			int source = draw(state, 3), off = draw(state, 65) - 32, sd = draw(state, 128);
+			bool knows_memory = draw(state, 2);
+			if (s == t->lever[l].reference || p->experienced || source == 0)
+				continue;
+			p->source = source;
+			p->predicted_gain_ln = (source == 1 ? 1 : -1) * t->gain_ln[l][s] + off / 1024.0;
+			p->predicted_sd_ln = sd / 256.0;
+			p->declared_bytes = knows_memory ? t->gib[l][s] * GIB : 0;
+			p->memory_sd_bytes = knows_memory ? sd / 16.0 * GIB : 0;
+		}
+}
+
+/* Some of them are illegal, one is the reference, one is said twice. */
+static void give_proposed(struct task *t, uint64_t *state)
+{
+	for (int i = 0; i < PROPOSED; i++) {
+		for (int l = 0; l < MADE_UP_LEVERS; l++)
+			t->proposal[i][l] =
+				draw(state, 2) ? t->lever[l].reference : draw(state, t->lever[l].n_settings);
+		t->proposed[i] = t->proposal[i];
+	}
+	for (int l = 0; l < MADE_UP_LEVERS; l++)
+		t->proposal[1][l] = t->lever[l].reference;
+	t->proposed[3] = t->proposal[2];
+	t->in.proposed = t->proposed;
+	t->in.n_proposed = PROPOSED;
+}
+
 /* Levers 0 and 4 move together or not at all, by an even sum; the last three do not move at once. */
 static bool is_legal(void *context, const int *setting)
 {
@@ -166,7 +202,7 @@ static bool is_legal(void *context, const int *setting)
 
 static void give_extras(struct task *t, uint64_t variation)
 {
-	uint64_t state = 1000 + variation;
+	uint64_t state = 1000 + variation, proposers = 5000 + variation;
 	if (t->extras & MADE_UP_OPERATORS)
 		t->in.switches.operators_on = (1u << N_OPERATORS) - 1;
 	if (t->extras & MADE_UP_NO_REVISION)
@@ -179,6 +215,10 @@ static void give_extras(struct task *t, uint64_t variation)
 		give_conflicts(t);
 	if (t->extras & MADE_UP_STARTS)
 		give_starts(t, &state);
+	if (t->extras & MADE_UP_SOURCES)
+		give_sources(t, &proposers);
+	if (t->extras & MADE_UP_PROPOSED)
+		give_proposed(t, &proposers);
 	if (t->extras & MADE_UP_LEGALITY) {
 		t->in.is_legal = is_legal;
 		t->in.legal_context = t;

@@ -24,8 +24,12 @@ enum made_up_extra {
 	MADE_UP_LEGALITY =
 		1 << 7, /* an invariant that couples two levers, and a combination that is excluded */
 	MADE_UP_NO_REVISION = 1 << 8, /* the operator `prior_revision` off */
-	N_MADE_UP_EXTRAS = 9,
-	MADE_UP_EVERYTHING = (1 << N_MADE_UP_EXTRAS) - 1 - MADE_UP_NO_REVISION,
+	MADE_UP_SOURCES = 1 << 9, /* two proposers predict, too, one rightly, one the wrong way round, and say
+				     how sure they are */
+	MADE_UP_PROPOSED = 1 << 10, /* configurations are proposed */
+	N_MADE_UP_EXTRAS = 11,
+	MADE_UP_EVERYTHING = (1 << 9) - 1 - MADE_UP_NO_REVISION, /* of the task and its bank */
+	MADE_UP_PROPOSERS = MADE_UP_SOURCES | MADE_UP_PROPOSED,
 };
 
 enum made_up_kind {

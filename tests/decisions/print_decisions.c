@@ -1,7 +1,8 @@
 /*
  * Prints what is decided in the made-up campaigns: `print_decisions [VARIATIONS]`. The same on every build of
  * the decision path (scripts/check-decisions). The controller plays all variations as by default, one with
- * each extra, and two with everything; the other strategies one as by default and one with everything.
+ * each extra, and two with everything and two with proposers beside that; the other strategies one as by
+ * default and one with everything.
  */
 #include "base/base.h"
 
@@ -48,6 +49,9 @@ static enum err_code play_all(long variations, struct err *reterr)
 			TRY(play_and_print(&list[s], 1u << k, 1, reterr));
 		TRY(play_and_print(&list[s], MADE_UP_EVERYTHING,
 			is_controller ? VARIATIONS_WITH_EVERYTHING : 1, reterr));
+		if (is_controller)
+			TRY(play_and_print(&list[s], MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+				VARIATIONS_WITH_EVERYTHING, reterr));
 	}
 	return OK;
 }

@@ -108,8 +108,8 @@ def predict(kernel, k_star, k_self, mean_star, g, curvature):
     return mean_star + k_star @ g, np.sqrt(k_self - k_star @ inverse @ k_star)
 
 
-def memory_case(rng, n, declared, reference_fits):
-    """declared: GiB by (lever, setting)."""
+def memory_case(rng, n, declared, uncertain, reference_fits):
+    """declared, uncertain: GiB and the declared sd of them by (lever, setting)."""
     declares = bool(declared)
     categories = [] if declares else [4]
     rows = [(REFERENCE, "exact" if reference_fits else "least", 40.0 if reference_fits else CAPACITY + 3)]
@@ -127,9 +127,9 @@ def memory_case(rng, n, declared, reference_fits):
         for l in range(len(a)):
             if a[l] != b[l] or a[l] == REFERENCE[l]:
                 continue
-            gib = declared.get((l, a[l]), 0)
-            if gib or LEVERS[l][3] or (declares and l not in NUMBERS):
-                total += max(0.04 * CAPACITY, 0.5 * abs(gib))**2
+            gib, sd = declared.get((l, a[l]), 0), uncertain.get((l, a[l]), 0)
+            if gib or sd or LEVERS[l][3] or (declares and l not in NUMBERS):
+                total += max(0.04 * CAPACITY, 0.5 * abs(gib), sd)**2
         return total / share(a) / share(b)
 
     def kernel(a, b, l, r, factor):
@@ -153,7 +153,7 @@ def memory_case(rng, n, declared, reference_fits):
         star = np.array([kernel(a, b, l, r, factor) for b in settings])
         m, s = predict(k, star, kernel(a, a, l, r, factor), np.log(share(a)), g, curvature)
         out.append((a, np.exp(m), np.exp(m) * s, special.ndtr((np.log(CAPACITY) - m) / np.sqrt(s**2 + sd**2))))
-    return rows[1:], declared, reference_fits, out
+    return rows[1:], declared, uncertain, reference_fits, out
 
 
 # ---------------------------------------------------------------- likeness
@@ -281,20 +281,25 @@ def write(name, text):
 
 def memory_table(rng):
     declared = {(0, 1): 9.0, (0, 2): 22.0, (4, 0): 5.0, (4, 2): -12.0}
-    cases = [memory_case(rng, 4, {}, True), memory_case(rng, 12, {}, True), memory_case(rng, 6, {}, False),
-             memory_case(rng, 3, declared, True), memory_case(rng, 12, declared, True)]
+    cases = [memory_case(rng, 4, {}, {}, True), memory_case(rng, 12, {}, {}, True), memory_case(rng, 6, {}, {}, False),
+             memory_case(rng, 3, declared, {}, True), memory_case(rng, 12, declared, {}, True)]
+    # Above and below what is usual, of numbers, a category and the patch, with and without declared bytes.
+    uncertain = {(0, 1): 15.0, (0, 2): 2.0, (1, 1): 8.0, (4, 2): 20.0, (5, 1): 6.0}
+    apart = np.random.default_rng(20241130)  # the tables that follow keep their numbers
+    cases += [memory_case(apart, 5, {}, uncertain, True), memory_case(apart, 9, declared, uncertain, True)]
     text = ""
-    for k, (rows, _, _, out) in enumerate(cases):
+    for k, (rows, _, _, _, out) in enumerate(cases):
         text += "static const struct oracle_reading readings_%d[] = {\n" % k
         text += "".join("\t{%s, %s, %r},\n" % (ints(a), "true" if kind == "least" else "false", float(v)) for a, kind, v in rows)
         text += "};\nstatic const struct oracle_peak peaks_%d[] = {\n" % k
         text += "".join("\t{%s, %r, %r, %r},\n" % (ints(a), float(m), float(s), float(p)) for a, m, s, p in out) + "};\n"
     text += "static const struct oracle_case memory_cases[] = {\n"
-    for k, (_, gib, fits, _) in enumerate(cases):
-        text += "\t{%s, %s, readings_%d, ARRAY_LEN(readings_%d), peaks_%d, ARRAY_LEN(peaks_%d)},\n" % (
-            "true" if gib else "false", "true" if fits else "false", k, k, k, k)
-    text += "};\nstatic const struct {\n\tint lever, setting;\n\tdouble gib;\n} declared[] = {"
-    text += ", ".join("{%d, %d, %r}" % (l, s, g) for (l, s), g in declared.items()) + "};\n"
+    for k, (_, gib, sd, fits, _) in enumerate(cases):
+        text += "\t{%s, %s, %s, readings_%d, ARRAY_LEN(readings_%d), peaks_%d, ARRAY_LEN(peaks_%d)},\n" % (
+            "true" if gib else "false", "true" if sd else "false", "true" if fits else "false", k, k, k, k)
+    text += "};\nstatic const struct {\n\tint lever, setting;\n\tdouble gib;\n} "
+    text += ", ".join("%s[] = {%s}" % (name, ", ".join("{%d, %d, %r}" % (l, s, g) for (l, s), g in table.items()))
+                      for name, table in (("declared", declared), ("uncertain", uncertain))) + ";\n"
     write("oracle_memory_log.h", text)
 
 

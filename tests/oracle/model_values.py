@@ -67,14 +67,44 @@ class Task:
         self.experienced = {c: bool(rng.random() < 0.2) for c in self.columns}
         self.mean = {c: rng.normal(0, 0.1) for c in self.columns}
         self.sd = {c: rng.uniform(0.02, 0.1) for c in self.columns}
-        self.memory_sd = {c: rng.uniform(1, 5) for c in self.columns}
+        memory_sd = {c: rng.uniform(1, 5) for c in self.columns}
+        self.memory_sd = {c: memory_sd[c] if self.experienced[c] else 0.0 for c in self.columns}
         self.pairs = [(0, 2, 2, 1), (1, 1, 4, 0)]
+        self.source = {c: 0 for c in self.columns}
+        self.pred_sd = {c: 0.0 for c in self.columns}
 
     def random_setting(self, rng, p=0.4):
         return [int(rng.integers(n)) if rng.random() < p else r for n, r in zip(self.sizes, self.reference)]
 
     def one_hot(self, a):
         return np.array([float(a[l] == s) for l, s in self.columns])
+
+    def measure(self, rng, a, sigma):
+        return rng.normal(0, 0.2)
+
+    def proposers(self):
+        return sorted({self.source[c] for c in self.columns if not self.experienced[c] and self.pred[c]} - {0})
+
+
+class ProposedTask(Task):
+    """Proposers 1 and 4 predict beside the task, and say how sure they are. What 1 says comes true, of what 4 says the
+    opposite, and of what the task itself says a third."""
+
+    SHARE = {0: 0.3, 1: 1.0, 4: -1.0}
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        order = [1, 4, 0, 1, 4, 1, 4, 1, 4, 0]  # of the columns; 5 and 6 are the patches
+        self.source = dict(zip(self.columns, order))
+        self.experienced = {c: c == (1, 2) for c in self.columns}
+        self.cap = {c: 0.1 if c == (0, 3) else np.inf for c in self.columns}
+        self.pred = {c: rng.choice([-1, 1]) * rng.uniform(0.05, 0.3) for c in self.columns}
+        self.pred_sd = {c: rng.choice([0.0, 0.05, 0.3, 0.6]) for c in self.columns}
+        self.memory_sd = {c: rng.uniform(1, 14) for c in self.columns}
+
+    def measure(self, rng, a, sigma):
+        true = sum(self.SHARE[self.source[c]] * self.pred[c] for c in self.columns if a[c[0]] == c[1])
+        return true + rng.normal(0, sigma)
 
 
 # ---------------------------------------------------------------- time (R1, R2)
@@ -88,21 +118,31 @@ def time_prior(task):
             continue
         pred, cap = task.pred[c], task.cap[c]
         wide = max(0.06, 0.15 * abs(pred)) if task.patch[c[0]] else max(0.07, 0.5 * abs(pred))
+        wide = max(wide, np.hypot(0.3, 0.4) * task.pred_sd[c])
         mean.append(min(0.3 * pred, cap))
         sd.append(min(max(0.6 * cap, 0.003), wide))
-    mean += [0] * len(task.pairs) + [0, -0.05, 0, 0]
-    sd += [0.06] * len(task.pairs) + [0.4, 0.1, 0.4, 0.02]
+    others = 2 * len(task.proposers())
+    mean += [0] * len(task.pairs) + [0, -0.05, 0, 0] + [0] * others
+    sd += [0.06] * len(task.pairs) + [0.4, 0.1, 0.4, 0.02] + [0.4] * others
     return np.array(mean), np.array(sd)
 
 
 def time_features(task, a, fill):
     pairs = [float(a[l] == s and a[k] == t) for l, s, k, t in task.pairs]
-    slope = [0.0, 0.0]
+    slope = {k: [0.0, 0.0] for k in [0] + task.proposers()}
     for l, s in task.columns:
         if a[l] == s and not task.experienced[(l, s)]:
-            slope[task.patch[l]] += task.pred[(l, s)]
+            slope[task.source[(l, s)]][task.patch[l]] += task.pred[(l, s)]
     z = task.one_hot(a)
-    return np.concatenate([z, pairs, [slope[1], max(0, (fill - 0.9) / 0.1), slope[0], z.sum()]])
+    shared = [slope[0][1], max(0, (fill - 0.9) / 0.1), slope[0][0], z.sum()]
+    return np.concatenate([z, pairs, shared] + [slope[k][::-1] for k in task.proposers()])
+
+
+def slope_feature(task, source, of_patches):
+    shared = len(task.columns) + len(task.pairs)
+    if source == 0:
+        return shared + (0 if of_patches else 2)
+    return shared + 4 + 2 * task.proposers().index(source) + (0 if of_patches else 1)
 
 
 def time_posterior(task, runs, candidates, sigma, references):
@@ -134,13 +174,17 @@ def time_posterior(task, runs, candidates, sigma, references):
     chol = np.linalg.cholesky(information)
     rhs = scaled.T @ ((y - h @ latent_mean) / noise)
     whitened = np.linalg.solve(chol.T, np.linalg.solve(chol, rhs))
-    out = []
-    for a, fill in candidates:
-        v = np.append(row(a, fill), 0.0)
-        m = v @ (latent_mean + latent_sd * whitened)
+
+    def believe(v):
         w = np.linalg.solve(chol, latent_sd * v)
-        out.append((m, np.sqrt(w @ w)))
-    return out
+        return v @ (latent_mean + latent_sd * whitened), np.sqrt(w @ w)
+
+    shares = []
+    for source in [0] + task.proposers():
+        for of_patches in (False, True):
+            m, s = believe(np.eye(len(latent_sd))[slope_feature(task, source, of_patches)])
+            shares.append((source, of_patches, 0.3 + m, s))
+    return [believe(np.append(row(a, fill), 0.0)) for a, fill in candidates], shares
 
 
 C_GIB = 80.0
@@ -156,43 +200,42 @@ def time_case(task, rng, n, sigma, references):
             a = [2, 0, 0, 1, 2, 0, 1]
         fill = rng.uniform(0.4, 1.0)
         extra = 0.03 if i and rng.random() < 0.3 else 0.0
-        runs.append((a, rng.normal(0, 0.2), extra, fill))
+        runs.append((a, task.measure(rng, a, sigma), extra, fill))
     candidates = [(task.random_setting(rng, 0.6), rng.uniform(0.5, 1.1)) for _ in range(8)] + [(runs[-1][0], 0.95)]
     return runs, candidates, time_posterior(task, runs, candidates, sigma, references), sigma, references
 
 
-def task_table(task):
+def task_table(task, name):
     rows = []
-    for l, n in enumerate(task.sizes):
-        for s in range(n):
-            c = (l, s)
-            if s == task.reference[l]:
-                continue
-            rows.append("\t{%d, %d, {%s, %s, %s * GIB, %s, %s, %s, %s * GIB}},\n" % (
-                l, s, c_number(task.pred[c]), c_number(task.cap[c]), c_number(task.gib[c]),
-                "true" if task.experienced[c] else "false", c_number(task.mean[c]), c_number(task.sd[c]),
-                c_number(task.memory_sd[c])))
-    return "".join(rows)
+    for c in task.columns:
+        rows.append("\t{%d, %d, {.predicted_gain_ln = %s, .predicted_sd_ln = %s, .source = %d, .amdahl_cap_ln = %s,"
+                    ".declared_bytes = %s * GIB, .memory_sd_bytes = %s * GIB, .experienced = %s, .mean_ln = %s,"
+                    ".sd_ln = %s}},\n" % (
+                        *c, c_number(task.pred[c]), c_number(task.pred_sd[c]), task.source[c], c_number(task.cap[c]),
+                        c_number(task.gib[c]), c_number(task.memory_sd[c]), "true" if task.experienced[c] else "false",
+                        c_number(task.mean[c]), c_number(task.sd[c])))
+    return "static const struct oracle_prior %s_prior[] = {\n" % name + "".join(rows) + "};\n"
 
 
-def time_table(task, rng):
+def time_table(task, cases, name):
     text = ""
-    cases = [time_case(task, rng, 1, 0.01, 4), time_case(task, rng, 9, 0.003, 4), time_case(task, rng, 14, 0.05, 3),
-             time_case(task, rng, 10, 0.01, 0)]
-    for k, (runs, candidates, _, _, _) in enumerate(cases):
-        text += "static const struct oracle_run oracle_runs_%d[] = {\n" % k
+    for k, (runs, candidates, (predictions, shares), _, _) in enumerate(cases):
+        text += "static const struct oracle_run %s_runs_%d[] = {\n" % (name, k)
         for a, y, extra, fill in runs:
             text += "\t{%s, %s, %s, %s * GIB},\n" % (c_list(a, str), c_number(y), c_number(extra),
                                                    c_number(fill * C_GIB))
-        text += "};\n\nstatic const struct oracle_prediction oracle_predictions_%d[] = {\n" % k
-        for (a, fill), (m, sd) in zip(candidates, cases[k][2]):
+        text += "};\n\nstatic const struct oracle_prediction %s_predictions_%d[] = {\n" % (name, k)
+        for (a, fill), (m, sd) in zip(candidates, predictions):
             text += "\t{%s, %s * GIB, %s, %s},\n" % (c_list(a, str), c_number(fill * C_GIB), c_number(m), c_number(sd))
+        text += "};\n\nstatic const struct oracle_share %s_shares_%d[] = {\n" % (name, k)
+        for source, of_patches, m, sd in shares:
+            text += "\t{%d, %s, %s, %s},\n" % (source, "true" if of_patches else "false", c_number(m), c_number(sd))
         text += "};\n\n"
-    text += "static const struct oracle_time_case oracle_time[] = {\n"
+    text += "static const struct oracle_time_case %s_time[] = {\n" % name
     for k, (_, _, _, sigma, references) in enumerate(cases):
-        text += "\t{%s, %d, oracle_runs_%d, ARRAY_LEN(oracle_runs_%d), oracle_predictions_%d, " \
-                "ARRAY_LEN(oracle_predictions_%d)},\n" % (c_number(sigma), references, k, k, k, k)
-    write("oracle_time.h", text + "};\n")
+        names = ["%s_%s_%d" % (name, what, k) for what in ("runs", "predictions", "shares")]
+        text += "\t{%s, %d, %s},\n" % (c_number(sigma), references, ", ".join("%s, ARRAY_LEN(%s)" % (n, n) for n in names))
+    return text + "};\n"
 
 
 # ---------------------------------------------------------------- memory (R3), in units of C
@@ -200,8 +243,8 @@ def time_table(task, rng):
 def memory_posterior(task, rows, candidates, base_mean, base_sd):
     """rows: (setting, kind, low, high); latents: column coefficients, base, and one 1e-9 jitter per row."""
     declared = np.array([task.gib[c] / C_GIB for c in task.columns])
-    sd = np.array([task.memory_sd[c] / C_GIB if task.experienced[c] else max(0.04, 0.5 * abs(g))
-                   for c, g in zip(task.columns, declared)])
+    sd = np.array([task.memory_sd[c] / C_GIB if task.experienced[c] else
+                   max(0.04, 0.5 * abs(g), task.memory_sd[c] / C_GIB) for c, g in zip(task.columns, declared)])
     mean0 = np.concatenate([declared, [base_mean], np.zeros(len(rows))])
     sd0 = np.concatenate([sd, [base_sd], np.full(len(rows), np.sqrt(1e-9))])
     h = np.array([np.concatenate([task.one_hot(r[0]), [1.0], np.eye(len(rows))[i]]) for i, r in enumerate(rows)])
@@ -266,32 +309,40 @@ def memory_case(task, rng, n, reference_peak):
     return rows, candidates, expected, reference_peak
 
 
-def memory_table(task, rng):
-    cases = [memory_case(task, rng, 3, 0.75), memory_case(task, rng, 10, 0.8), memory_case(task, rng, 7, None)]
+def memory_table(cases, name):
     text = ""
     for k, (rows, candidates, expected, _) in enumerate(cases):
-        text += "static const struct oracle_reading oracle_readings_%d[] = {\n" % k
+        text += "static const struct oracle_reading %s_readings_%d[] = {\n" % (name, k)
         for a, kind, low, _ in rows:
             text += "\t{%s, %s, %s * GIB},\n" % (c_list(a, str), "READ_" + kind.upper(), c_number(low * C_GIB))
-        text += "};\n\nstatic const struct oracle_peak oracle_peaks_%d[] = {\n" % k
+        text += "};\n\nstatic const struct oracle_peak %s_peaks_%d[] = {\n" % (name, k)
         for a, (m, sd, p) in zip(candidates, expected):
             text += "\t{%s, %s * GIB, %s * GIB, %s},\n" % (c_list(a, str), c_number(m * C_GIB), c_number(sd * C_GIB),
                                                          c_number(p))
         text += "};\n\n"
-    text += "static const struct oracle_memory_case oracle_memory[] = {\n"
+    text += "static const struct oracle_memory_case %s_memory[] = {\n" % name
     for k, (_, _, _, peak) in enumerate(cases):
-        text += "\t{%s * GIB, oracle_readings_%d, ARRAY_LEN(oracle_readings_%d), oracle_peaks_%d, " \
-                "ARRAY_LEN(oracle_peaks_%d)},\n" % (c_number(np.nan if peak is None else peak * C_GIB), k, k, k, k)
-    write("oracle_memory.h", text + "};\n")
+        names = ["%s_%s_%d" % (name, what, k) for what in ("readings", "peaks")]
+        text += "\t{%s * GIB, %s},\n" % (c_number(np.nan if peak is None else peak * C_GIB),
+                                         ", ".join("%s, ARRAY_LEN(%s)" % (n, n) for n in names))
+    return text + "};\n"
 
 
 def main():
     rng = np.random.default_rng(20240611)
     task = Task(rng)
+    times = [time_case(task, rng, n, sigma, references)
+             for n, sigma, references in ((1, 0.01, 4), (9, 0.003, 4), (14, 0.05, 3), (10, 0.01, 0))]
+    memories = [memory_case(task, rng, n, peak) for n, peak in ((3, 0.75), (10, 0.8), (7, None))]
+    rng = np.random.default_rng(20241130)
+    proposed = ProposedTask(rng)
+    proposed_times = [time_case(proposed, rng, n, sigma, references)
+                      for n, sigma, references in ((1, 0.01, 4), (14, 0.005, 4), (10, 0.01, 0))]
+    proposed_memories = [memory_case(proposed, rng, n, peak) for n, peak in ((4, 0.75), (9, None))]
     normal_table()
-    write("oracle_prior.h", "static const struct oracle_prior oracle_prior[] = {\n" + task_table(task) + "};\n")
-    time_table(task, rng)
-    memory_table(task, rng)
+    write("oracle_prior.h", task_table(task, "oracle") + "\n" + task_table(proposed, "proposed"))
+    write("oracle_time.h", time_table(task, times, "oracle") + "\n" + time_table(proposed, proposed_times, "proposed"))
+    write("oracle_memory.h", memory_table(memories, "oracle") + "\n" + memory_table(proposed_memories, "proposed"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server that misbehaves like the ones that models are served by, and worse: one behaviour a path.
 
-    CHAT_KEY=... hostile_server.py      prints two ports and serves until it is killed
+    CHAT_KEY=... [CHAT_ANSWER=...] hostile_server.py      prints two ports and serves until it is killed
 
 POST /BEHAVIOUR[.ANYTHING]/... answers as the function of that name below says; what is behind the dot only
 keeps the counts of tests apart. GET /requests/BEHAVIOUR[.ANYTHING] gives what was asked there, as a JSON list
@@ -14,7 +14,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 KEY = os.environ["CHAT_KEY"]
-ANSWER = '{"configurations": [{"settings": {"threads": "4"}, "reason": "\u00fc"}]}'
+ANSWER = os.environ.get("CHAT_ANSWER") or '{"configurations": [{"settings": {"threads": "4"}, "reason": "\u00fc"}]}'
 LONGEST_S = 1800  # whoever started this may have died
 requests = {}
 elsewhere = []

@@ -67,6 +67,14 @@ static const struct example {
 		"its arguments come from elsewhere and may choose an implementation"},
 	{"set-to-none", "t.py", "p.requires_grad_(False)\no.zero_grad(set_to_none=False)\n", {NULL},
 		"some parameters may go without a gradient, or gradients are read"},
+	{"set-to-none", "t.py", "for p in ps: n += p.grad.norm()\no.zero_grad(set_to_none=False)\n", {NULL},
+		"some parameters may go without a gradient, or gradients are read"},
+	{"set-to-none", "t.py", "g = getattr(p, 'grad')\no.zero_grad(set_to_none=False)\n", {NULL},
+		"some parameters may go without a gradient, or gradients are read"},
+	/* Words of an option, of a text and of a comment read nothing. */
+	{"set-to-none", "t.py",
+		"a('--grad-clip', help='clip the grad norm')\no.zero_grad(set_to_none=False) # keep p.grad\n",
+		{"+o.zero_grad(set_to_none=True) # keep p.grad\n"}, NULL},
 	/* Another mask, in a file that has a triangle, too. */
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, "pad_mask == 0", "", "y"), {NULL},
 		"the mask is not the causal one of torch.tril"},
@@ -86,9 +94,8 @@ static const struct example {
 		"the scores are used elsewhere too"},
 	{"sdpa", "t.py", ATTENTION("* 0.125", USUAL_MASK, "", "y"), {NULL}, NULL},
 	{"compile", "t.py", "import torch\ndef main():\n    model = Net().to(device)\n    o = opt(model)\n",
-		{" \x20   model = Net().to(device)\n+    model = torch.compile(model)\n     o = "
-		 "opt(model)\n"},
-		NULL},
+		/* In place: the parameters keep their names. */
+		{" \x20   model = Net().to(device)\n+    model.compile()\n     o = opt(model)\n"}, NULL},
 	{"compile", "t.py", "import torch\nmodel.to(d)\nmodel2.to(d)\n", {NULL},
 		"several models are moved to a device"},
 	{"compile", "t.py", "import torch\nif x:\n    model.to(d)\n", {NULL},

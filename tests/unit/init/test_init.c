@@ -201,6 +201,8 @@ static void option_table_job(void **state)
 	assert_string_equal(report.facts[0].value, "native C (Makefile, OpenMP)");
 	assert_string_equal(report.facts[0].where, "found in Makefile:11, Makefile:5");
 	check_text(&p, ".infrarsi/.gitignore", "*", true);
+	assert_int_equal(task.n_proposers, 1);
+	assert_int_equal(task.proposers[0].kind, PROPOSE_CATALOGUE);
 	task_release(&task);
 	init_report_release(&report);
 	leave(&p);
@@ -295,6 +297,69 @@ static void check_refused(const struct folder *p, enum err_code code, const char
 	assert_false(path_exists(in(p, "infrarsi.yaml")));
 	assert_false(path_exists(in(p, "infrarsi.lock")));
 	assert_false(path_exists(in(p, ".infrarsi")));
+}
+
+/* The commented entries are in the form of the format: uncommented they load. */
+static void proposers_are_offered(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *comment, *entry;
+		enum proposer_kind kind;
+	} offers[] = {
+		{"  # - {kind: patches,", "  - {kind: patches,", PROPOSE_PATCHES},
+		{"  # - {kind: openai,", "  - {kind: openai,", PROPOSE_OPENAI},
+		{"  # - {kind: command,", "  - {kind: command,", PROPOSE_COMMAND},
+		{"  # - {kind: replay,", "  - {kind: replay,", PROPOSE_REPLAY},
+	};
+	struct folder p;
+	struct init_report report;
+	struct task task;
+	struct err e = ERR_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	init_fixture("tables", &p, &report, &task);
+	task_release(&task);
+	check_text(
+		&p, "infrarsi.yaml", "  # - {kind: anthropic, model: NAME, key_env: ANTHROPIC_API_KEY", true);
+	must(file_read(in(&p, "infrarsi.yaml"), FILE_CAP_DEFAULT, &text, &e), &e);
+	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
+		char *at = strstr(text.buf, offers[i].comment);
+		assert_non_null(at);
+		size_t shorter = strlen(offers[i].comment) - strlen(offers[i].entry);
+		memmove(at, at + shorter, strlen(at + shorter) + 1);
+		memcpy(at, offers[i].entry, strlen(offers[i].entry));
+	}
+	write_text(&p, "infrarsi.yaml", text.buf);
+	assert_int_equal(mkdir(in(&p, "patches"), 0755), 0);
+	write_text(&p, "answers.jsonl", "");
+	load(&p, &task);
+	assert_int_equal(task.n_proposers, 1 + ARRAY_LEN(offers));
+	for (size_t i = 0; i < ARRAY_LEN(offers); i++)
+		assert_int_equal(task.proposers[i + 1].kind, offers[i].kind);
+	task_release(&task);
+	init_report_release(&report);
+	leave(&p);
+}
+
+static void a_folder_of_patches_is_named(void **state)
+{
+	(void)state;
+	struct folder p = folder_of("tables");
+	struct init_report report;
+	struct task task;
+	struct err e = ERR_INIT;
+	assert_int_equal(mkdir(in(&p, "patches"), 0755), 0);
+	write_text(&p, "patches/one.diff", "");
+	commit(p.dir);
+	must(run_in(&p, false, &report, &e), &e);
+	load(&p, &task);
+	assert_int_equal(task.n_proposers, 2);
+	assert_int_equal(task.proposers[0].kind, PROPOSE_CATALOGUE);
+	assert_string_equal(task.proposers[1].dir, "patches");
+	check_text(&p, "infrarsi.yaml", "# - {kind: patches", false);
+	task_release(&task);
+	init_report_release(&report);
+	leave(&p);
 }
 
 static void refuses_what_is_no_committed_repository(void **state)
@@ -470,6 +535,31 @@ static void the_guides_example_loads(void **state)
 	task_release(&task);
 }
 
+static void the_guides_proposers_load(void **state)
+{
+	(void)state;
+	static const char head[] = "version: 1\nname: x\nlaunch: {command: [./t]}\n"
+				   "contract: {updates: 5, editable_files: [a.c]}\n";
+	CLEANUP(strbuf_release) struct strbuf guide = STRBUF_INIT;
+	struct folder p = empty_folder();
+	struct task task;
+	read_guide(&guide);
+	const char *begin = strstr(guide.buf, "```yaml\nproposers:");
+	assert_non_null(begin);
+	begin += strlen("```yaml\n");
+	CLEANUP(free_ptr)
+	char *text = xasprintf("%s%.*s", head, (int)(strstr(begin, "```") - begin), begin);
+	write_text(&p, "infrarsi.yaml", text);
+	write_text(&p, "answers.jsonl", "");
+	assert_int_equal(mkdir(in(&p, "patches"), 0755), 0);
+	load(&p, &task);
+	assert_int_equal(task.n_proposers, N_PROPOSER_KINDS); /* one of each */
+	for (size_t i = 0; i < task.n_proposers; i++)
+		assert_string_equal(task.proposers[i].name, proposer_kind_names[task.proposers[i].kind]);
+	task_release(&task);
+	leave(&p);
+}
+
 static void the_guide_has_every_field(void **state)
 {
 	(void)state;
@@ -491,6 +581,8 @@ int main(void)
 		cmocka_unit_test(comparison_chain_job),
 		cmocka_unit_test(getopt_job),
 		cmocka_unit_test(one_letter_job),
+		cmocka_unit_test(proposers_are_offered),
+		cmocka_unit_test(a_folder_of_patches_is_named),
 		cmocka_unit_test(refuses_what_is_no_committed_repository),
 		cmocka_unit_test(refuses_what_it_does_not_recognise),
 		cmocka_unit_test(keeps_an_existing_task_file),
@@ -498,6 +590,7 @@ int main(void)
 		cmocka_unit_test(executes_nothing),
 		cmocka_unit_test(is_bounded_on_hostile_repositories),
 		cmocka_unit_test(the_guides_example_loads),
+		cmocka_unit_test(the_guides_proposers_load),
 		cmocka_unit_test(the_guide_has_every_field),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,14 +96,55 @@ static const struct oracle_peak peaks_4[] = {
 	{{0, 3, 0, 1, 1, 1}, 36.83913778134832, 3.4213968840557256, 0.9999944729887059},
 	{{0, 1, 2, 2, 1, 0}, 61.8892759476214, 6.688535521878437, 0.9174889060312331},
 };
+static const struct oracle_reading readings_5[] = {
+	{{2, 1, 0, 2, 0, 0}, true, 83.0},
+	{{0, 0, 1, 1, 0, 0}, false, 77.90768738902953},
+	{{0, 3, 2, 1, 1, 0}, false, 37.48927814153837},
+	{{0, 3, 1, 0, 1, 0}, false, 37.70531512739544},
+	{{0, 3, 3, 2, 1, 0}, false, 34.86712724521855},
+};
+static const struct oracle_peak peaks_5[] = {
+	{{0, 3, 2, 1, 2, 0}, 36.871417736410116, 20.259510754232522, 0.9130778548331748},
+	{{2, 1, 0, 1, 2, 0}, 87.32320382109839, 54.139626488769096, 0.4453913557580798},
+	{{0, 2, 0, 2, 1, 0}, 50.08356848679295, 8.274520031329113, 0.9820802086217274},
+	{{0, 2, 0, 1, 0, 0}, 54.419912800887545, 9.039869769753373, 0.9574187971288517},
+	{{1, 3, 0, 2, 2, 0}, 47.01410761112878, 32.00518134623201, 0.7771406632261428},
+	{{0, 2, 1, 1, 1, 0}, 46.5613580136873, 4.676581555711946, 0.9986424997388968},
+	{{2, 3, 1, 0, 1, 0}, 50.00253657778257, 16.80864092075288, 0.899143162120449},
+	{{0, 3, 2, 2, 0, 1}, 40.74657282187685, 11.092580300457158, 0.9850171090542754},
+};
+static const struct oracle_reading readings_6[] = {
+	{{0, 0, 0, 1, 0, 1}, true, 80.0},
+	{{0, 2, 0, 2, 1, 0}, false, 46.7511448045953},
+	{{0, 3, 0, 1, 1, 0}, false, 34.34262818971581},
+	{{0, 3, 1, 0, 1, 0}, false, 31.68034727814268},
+	{{4, 3, 1, 1, 1, 1}, true, 83.0},
+	{{0, 3, 2, 1, 1, 1}, false, 36.94202151284261},
+	{{0, 3, 0, 1, 1, 0}, false, 35.756905238585205},
+	{{2, 3, 3, 2, 1, 1}, false, 79.04671681300884},
+	{{2, 2, 0, 1, 1, 0}, false, 76.00536843607235},
+};
+static const struct oracle_peak peaks_6[] = {
+	{{2, 3, 0, 1, 1, 0}, 71.78608359068885, 9.243728061218889, 0.7081578380634931},
+	{{2, 3, 2, 2, 1, 0}, 72.09410292814411, 9.30956585018489, 0.7004597769550125},
+	{{1, 3, 2, 2, 1, 0}, 53.00244086361803, 17.795139706573657, 0.8685476259337481},
+	{{0, 1, 2, 1, 1, 0}, 47.83617051301939, 13.817183415671323, 0.9429472228214979},
+	{{0, 3, 3, 1, 1, 1}, 38.383133867707784, 5.184041710358889, 0.9998628748619639},
+	{{2, 0, 0, 0, 2, 0}, 87.33484585258107, 40.727049866668956, 0.42893885190759695},
+	{{0, 3, 1, 0, 0, 1}, 44.37472560647205, 5.889425819386138, 0.9983724885921759},
+	{{3, 0, 0, 1, 1, 0}, 98.91966895079604, 26.960129532508333, 0.24750412624801488},
+};
 static const struct oracle_case memory_cases[] = {
-	{false, true, readings_0, ARRAY_LEN(readings_0), peaks_0, ARRAY_LEN(peaks_0)},
-	{false, true, readings_1, ARRAY_LEN(readings_1), peaks_1, ARRAY_LEN(peaks_1)},
-	{false, false, readings_2, ARRAY_LEN(readings_2), peaks_2, ARRAY_LEN(peaks_2)},
-	{true, true, readings_3, ARRAY_LEN(readings_3), peaks_3, ARRAY_LEN(peaks_3)},
-	{true, true, readings_4, ARRAY_LEN(readings_4), peaks_4, ARRAY_LEN(peaks_4)},
+	{false, false, true, readings_0, ARRAY_LEN(readings_0), peaks_0, ARRAY_LEN(peaks_0)},
+	{false, false, true, readings_1, ARRAY_LEN(readings_1), peaks_1, ARRAY_LEN(peaks_1)},
+	{false, false, false, readings_2, ARRAY_LEN(readings_2), peaks_2, ARRAY_LEN(peaks_2)},
+	{true, false, true, readings_3, ARRAY_LEN(readings_3), peaks_3, ARRAY_LEN(peaks_3)},
+	{true, false, true, readings_4, ARRAY_LEN(readings_4), peaks_4, ARRAY_LEN(peaks_4)},
+	{false, true, true, readings_5, ARRAY_LEN(readings_5), peaks_5, ARRAY_LEN(peaks_5)},
+	{true, true, true, readings_6, ARRAY_LEN(readings_6), peaks_6, ARRAY_LEN(peaks_6)},
 };
 static const struct {
 	int lever, setting;
 	double gib;
-} declared[] = {{0, 1, 9.0}, {0, 2, 22.0}, {4, 0, 5.0}, {4, 2, -12.0}};
+} declared[] = {{0, 1, 9.0}, {0, 2, 22.0}, {4, 0, 5.0}, {4, 2, -12.0}},
+  uncertain[] = {{0, 1, 15.0}, {0, 2, 2.0}, {1, 1, 8.0}, {4, 2, 20.0}, {5, 1, 6.0}};

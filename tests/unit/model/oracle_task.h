@@ -24,7 +24,8 @@ struct oracle_task {
 
 #include "oracle_prior.h"
 
-static inline void oracle_task_init(struct oracle_task *t)
+static inline void oracle_levers_init(
+	struct oracle_task *t, const struct oracle_prior *prior, size_t n_priors)
 {
 	static const int size[ORACLE_LEVERS] = {4, 3, 2, 2, 3, 1, 2};
 	static const int reference[ORACLE_LEVERS] = {1, 0, 0, 0, 2, 0, 0};
@@ -36,8 +37,19 @@ static inline void oracle_task_init(struct oracle_task *t)
 			.n_settings = size[l],
 			.reference = reference[l],
 			.prior = t->prior[l]};
-	for (size_t i = 0; i < ARRAY_LEN(oracle_prior); i++)
-		t->prior[oracle_prior[i].lever][oracle_prior[i].setting] = oracle_prior[i].prior;
+	for (size_t i = 0; i < n_priors; i++)
+		t->prior[prior[i].lever][prior[i].setting] = prior[i].prior;
+}
+
+static inline void oracle_task_init(struct oracle_task *t)
+{
+	oracle_levers_init(t, oracle_prior, ARRAY_LEN(oracle_prior));
+}
+
+/* The same levers; proposers 1 and 4 predict, too. */
+static inline void proposed_task_init(struct oracle_task *t)
+{
+	oracle_levers_init(t, proposed_prior, ARRAY_LEN(proposed_prior));
 }
 
 #endif

@@ -26,7 +26,7 @@ struct oracle_peak {
 };
 
 struct oracle_case {
-	bool declares, reference_fits;
+	bool declares, is_uncertain, reference_fits;
 	const struct oracle_reading *reading;
 	size_t n_readings;
 	const struct oracle_peak *peak;
@@ -106,6 +106,8 @@ static void check_case(const struct oracle_case *c)
 	levers_init(&t);
 	for (size_t i = 0; c->declares && i < ARRAY_LEN(declared); i++)
 		t.prior[declared[i].lever][declared[i].setting].declared_bytes = declared[i].gib * GIB;
+	for (size_t i = 0; c->is_uncertain && i < ARRAY_LEN(uncertain); i++)
+		t.prior[uncertain[i].lever][uncertain[i].setting].memory_sd_bytes = uncertain[i].gib * GIB;
 	if (!c->reference_fits) {
 		t.in.reference_runs = 0;
 		t.in.reference_peak_bytes = NAN;

@@ -18,6 +18,12 @@ struct oracle_prediction {
 	double peak_bytes, mean, sd;
 };
 
+struct oracle_share {
+	int source;
+	bool of_patches;
+	double mean, sd;
+};
+
 struct oracle_time_case {
 	double sigma_pair;
 	int reference_runs;
@@ -25,6 +31,8 @@ struct oracle_time_case {
 	size_t n_runs;
 	const struct oracle_prediction *prediction;
 	size_t n_predictions;
+	const struct oracle_share *share;
+	size_t n_shares;
 };
 
 #include "oracle_time.h"
@@ -39,9 +47,8 @@ struct fixture {
 	struct model_input in;
 };
 
-static void fixture_init(struct fixture *f)
+static void input_init(struct fixture *f)
 {
-	oracle_task_init(&f->task);
 	f->in = (struct model_input){.levers = f->task.lever,
 		.n_levers = ORACLE_LEVERS,
 		.observations = f->observation,
@@ -51,6 +58,18 @@ static void fixture_init(struct fixture *f)
 		.memory_cap_bytes = INFINITY,
 		.reference_peak_bytes = 40 * GIB,
 		.reference_shortfall_bytes = NAN};
+}
+
+static void fixture_init(struct fixture *f)
+{
+	oracle_task_init(&f->task);
+	input_init(f);
+}
+
+static void fixture_init_proposed(struct fixture *f)
+{
+	proposed_task_init(&f->task);
+	input_init(f);
 }
 
 static void add_run(struct fixture *f, const int *setting, double gain_ln)
@@ -78,26 +97,37 @@ static void assert_near(double got, double want, double tolerance)
 		fail_msg("%.17g, expected %.17g", got, want);
 }
 
-static void check_case(const struct oracle_time_case *c)
+static void check_shares(struct time_model *m, const struct oracle_time_case *c)
 {
-	struct fixture f;
-	fixture_init(&f);
-	f.in.declared_pairs = oracle_pairs;
-	f.in.n_declared_pairs = ARRAY_LEN(oracle_pairs);
-	f.in.sigma_pair = c->sigma_pair;
-	f.in.reference_runs = c->reference_runs;
-	for (size_t i = 0; i < c->n_runs; i++) {
-		add_run(&f, c->run[i].setting, c->run[i].gain_ln);
-		f.observation[i].extra_sd_ln = c->run[i].extra_sd_ln;
-		f.observation[i].peak_bytes = c->run[i].peak_bytes;
+	for (size_t i = 0; i < c->n_shares; i++) {
+		struct belief_change share;
+		time_model_declared_share(m, c->share[i].source, c->share[i].of_patches, &share);
+		assert_near(share.prior_mean, 0.3, 1e-15);
+		assert_near(share.prior_sd, 0.4, 1e-15);
+		assert_near(share.mean, c->share[i].mean, 1e-9);
+		assert_near(share.sd, c->share[i].sd, 1e-9);
 	}
-	struct time_model *m = fit(&f);
+}
+
+static void check_case(struct fixture *f, const struct oracle_time_case *c)
+{
+	f->in.declared_pairs = oracle_pairs;
+	f->in.n_declared_pairs = ARRAY_LEN(oracle_pairs);
+	f->in.sigma_pair = c->sigma_pair;
+	f->in.reference_runs = c->reference_runs;
+	for (size_t i = 0; i < c->n_runs; i++) {
+		add_run(f, c->run[i].setting, c->run[i].gain_ln);
+		f->observation[i].extra_sd_ln = c->run[i].extra_sd_ln;
+		f->observation[i].peak_bytes = c->run[i].peak_bytes;
+	}
+	struct time_model *m = fit(f);
 	for (size_t i = 0; i < c->n_predictions; i++) {
 		double mean, sd;
 		time_model_predict(m, c->prediction[i].setting, c->prediction[i].peak_bytes, &mean, &sd);
 		assert_near(mean, c->prediction[i].mean, 1e-9);
 		assert_near(sd, c->prediction[i].sd, 1e-9);
 	}
+	check_shares(m, c);
 	time_model_free(m);
 }
 
@@ -106,11 +136,88 @@ static void check_case(const struct oracle_time_case *c)
 static void posterior_matches_numpy(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(oracle_time); i++)
-		check_case(&oracle_time[i]);
+	for (size_t i = 0; i < ARRAY_LEN(oracle_time); i++) {
+		struct fixture f;
+		fixture_init(&f);
+		check_case(&f, &oracle_time[i]);
+	}
+}
+
+/* What proposer 1 says comes true, of what 4 says the opposite; declared uncertainties, an Amdahl cap that
+ * holds against one, experience of a setting that has a prediction. */
+static void every_proposer_has_slopes_of_its_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(proposed_time); i++) {
+		struct fixture f;
+		fixture_init_proposed(&f);
+		check_case(&f, &proposed_time[i]);
+	}
 }
 
 static const int reference[ORACLE_LEVERS] = {1, 0, 0, 0, 2, 0, 0};
+
+/* One source by another number is that source: columns are for who predicts, not for numbers. */
+static void a_lone_proposer_is_learnt_like_the_task(void **state)
+{
+	(void)state;
+	const struct oracle_time_case *c = &oracle_time[1];
+	struct fixture task, proposer;
+	fixture_init(&task);
+	fixture_init(&proposer);
+	for (int l = 0; l < ORACLE_LEVERS; l++)
+		for (int s = 0; s < ORACLE_MAX_SETTINGS; s++)
+			proposer.task.prior[l][s].source = 2147483647;
+	for (size_t i = 0; i < c->n_runs; i++) {
+		add_run(&task, c->run[i].setting, c->run[i].gain_ln);
+		add_run(&proposer, c->run[i].setting, c->run[i].gain_ln);
+	}
+	struct time_model *a = fit(&task), *b = fit(&proposer);
+	struct belief_change of_task, of_proposer, of_nobody;
+	time_model_declared_share(a, 0, false, &of_task);
+	time_model_declared_share(b, 2147483647, false, &of_proposer);
+	assert_near(of_proposer.mean, of_task.mean, 1e-12);
+	assert_near(of_proposer.sd, of_task.sd, 1e-12);
+	time_model_declared_share(b, 0, false, &of_task);
+	assert_true(of_task.mean == of_task.prior_mean && of_task.sd == of_task.prior_sd);
+	time_model_declared_share(b, 1, false, &of_nobody);
+	assert_true(of_nobody.prior_sd == 0 && of_nobody.sd == 0);
+	time_model_free(a);
+	time_model_free(b);
+}
+
+/* sd = max(usual, 0.5 declared), below the cap's 0.6: a knob's setting predicted 0.1 has usually 0.07. */
+static void a_declared_uncertainty_only_widens(void **state)
+{
+	(void)state;
+	static const struct {
+		double declared_sd, cap, experienced_sd, sd;
+	} rows[] = {
+		{0, INFINITY, 0, 0.07},
+		{0.1, INFINITY, 0, 0.07},
+		{0.14, INFINITY, 0, 0.07},
+		{0.3, INFINITY, 0, 0.15},
+		{0.3, 0.2, 0, 0.12},
+		{0.3, INFINITY, 0.02, 0.02},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+		fixture_init(&f);
+		f.task.prior[0][0] = (struct lever_prior){.predicted_gain_ln = 0.1,
+			.predicted_sd_ln = rows[i].declared_sd,
+			.source = 1,
+			.amdahl_cap_ln = rows[i].cap,
+			.experienced = rows[i].experienced_sd > 0,
+			.mean_ln = 0.03,
+			.sd_ln = rows[i].experienced_sd};
+		struct time_model *m = fit(&f);
+		double mean, sd;
+		time_model_setting(m, 0, 0, &mean, &sd);
+		assert_near(mean, 0.03, 1e-15);
+		assert_near(sd, rows[i].sd, 1e-15);
+		time_model_free(m);
+	}
+}
 
 /* Without runs: mean 0.3 pred + cap, sd from the settings, the slopes, the count and the nugget. Lever 4
  * setting 1: pred -0.2927, no cap, sd max(0.05, 0.5 * 0.2927); knob slope 0.4 pred; count 0.02; nugget 0.02.
@@ -293,6 +400,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posterior_matches_numpy),
+		cmocka_unit_test(every_proposer_has_slopes_of_its_own),
+		cmocka_unit_test(a_lone_proposer_is_learnt_like_the_task),
+		cmocka_unit_test(a_declared_uncertainty_only_widens),
 		cmocka_unit_test(prior_of_one_setting_by_hand),
 		cmocka_unit_test(the_reference_is_zero_by_definition),
 		cmocka_unit_test(slope_reverses_bad_predictions),

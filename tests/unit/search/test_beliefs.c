@@ -176,6 +176,36 @@ static void a_run_says_what_declarations_are_worth(void **state)
 	arena_release(&f.arena);
 }
 
+/* The same said by proposer 3, whose slope is the only one with a prediction in the run; of 7 nothing has
+ * run.
+ */
+static void each_proposer_is_told_apart(void **state)
+{
+	(void)state;
+	struct fixture f;
+	fixture_init(&f);
+	f.prior[0][1].predicted_gain_ln = 0.1;
+	f.prior[0][1].source = 3;
+	f.prior[1][1].predicted_gain_ln = 0.2;
+	f.prior[1][1].source = 7;
+	f.lever[1].is_patch = true;
+	add_run(&f, 1, 0, OBSERVED_OK, 0.12);
+	struct beliefs b = form(&f);
+	assert_near(b.levers[0].settings[0].gain.mean, 0.03 + 0.0069 * 0.09 / 0.0076);
+	assert_near(b.knob_share.sd, 0);
+	assert_near(b.patch_share.sd, 0);
+	assert_int_equal(b.n_proposers, 2);
+	assert_int_equal(b.proposers[0].source, 3);
+	assert_near(b.proposers[0].knob_share.mean, 0.3 + 0.016 * 0.09 / 0.0076);
+	assert_near(b.proposers[0].knob_share.sd, sqrt(0.16 - 0.016 * 0.016 / 0.0076));
+	assert_near(b.proposers[0].patch_share.sd, 0);
+	assert_int_equal(b.proposers[1].source, 7);
+	assert_near(b.proposers[1].knob_share.sd, 0);
+	assert_near(b.proposers[1].patch_share.mean, 0.3);
+	assert_near(b.proposers[1].patch_share.sd, 0.4);
+	arena_release(&f.arena);
+}
+
 /* With an axis there is structure, which is pinned to 0 at the reference: a setting's gain is then what is
  * predicted for a configuration that differs in it alone, without the 0.02^2 that a new configuration adds.
  */
@@ -281,6 +311,7 @@ int main(void)
 		cmocka_unit_test(big_is_what_the_search_takes_for_big),
 		cmocka_unit_test(one_run_is_a_conjugate_update),
 		cmocka_unit_test(a_run_says_what_declarations_are_worth),
+		cmocka_unit_test(each_proposer_is_told_apart),
 		cmocka_unit_test(structure_is_in_the_gain),
 		cmocka_unit_test(a_conflict_names_its_trials),
 		cmocka_unit_test(what_passed_before_is_not_blamed),

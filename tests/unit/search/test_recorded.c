@@ -1,6 +1,7 @@
 /*
  * Same ledger, same seed, same next candidate: made-up campaigns of every kind of task, as by default and
- * with everything that a campaign may have beside, and the candidates that they led to when this was written.
+ * with everything that a campaign may have beside, proposers apart, and the candidates that they led to when
+ * this was written.
  * A compiler, an optimisation level or a machine that changes one of them breaks the promise that a campaign
  * can be replayed; a change to the models changes them on purpose, and then the table below is written anew
  * from what the test prints.
@@ -40,6 +41,16 @@ static const struct {
 		"230000021000002010200123210021200002311201231100123112002312201233220123422011330301"},
 	{MADE_UP_UNFIT, MADE_UP_EVERYTHING,
 		"000103000000301040100114131000412100041010004001000410000341010034001002410100341030"},
+	{MADE_UP_CATEGORIES, MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+		"230000021000002010200232100021200001342310234201023320101312110131031013023101340310"},
+	{MADE_UP_ORDERED, MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+		"000103000000302000000224222021200021242320022121002412101242110023121002410120241220"},
+	{MADE_UP_NUMBERS, MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+		"012113001201301100220212033000303401002230100023011022301301230100123010112301101230"},
+	{MADE_UP_MIXED, MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+		"230000021000002010200030200021200002311201231100123112001311101231020123412011311301"},
+	{MADE_UP_UNFIT, MADE_UP_EVERYTHING | MADE_UP_PROPOSERS,
+		"000103000000300040000014101000410100341010004001003400100241010024001003410000041000"},
 };
 
 static void the_same_ledger_leads_to_the_same_candidates(void **state)

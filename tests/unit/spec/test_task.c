@@ -217,7 +217,6 @@ static void test_fields_are_described(void **state)
 		"budget.trials  (int, default 17)",
 		"launch.command  (list of templates, required)",
 		"contract.loss.rule  (window_mean|per_update, default window_mean)",
-		"proposers[].kind  (patches, required)",
 	};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	task_describe_fields(&text);

@@ -110,10 +110,9 @@ static const struct mistake {
 	{"3:25: launch.command: {a_flag}: knob a has no flag for '1' (flag: {1: ...})",
 		.launch = "launch: {command: [./t, '{a_flag}']}\n"},
 	{"5:9: knob 'a' changes nothing: no template names {a}", .launch = "launch: {command: [./t]}\n"},
-	{"5:8: there is nothing to search: give at least one knob or a proposer of kind patches",
+	{"5:8: there is nothing to search: give at least one knob or a proposer of patches",
 		.knobs = "knobs: []\n"},
-	{"1:1: there is nothing to search: give at least one knob or a proposer of kind patches",
-		.knobs = ""},
+	{"1:1: there is nothing to search: give at least one knob or a proposer of patches", .knobs = ""},
 	{"5:46: knob a: reference: '3' is not among its values (1, 2)",
 		.knobs = "knobs: [{name: a, values: [1, 2], reference: 3}]\n"},
 	{"6:5: knobs needs the key 'reference' (the setting of the unmodified job, one of values)",
@@ -202,10 +201,6 @@ static const struct mistake {
 		.knobs = "knobs:\n  - {name: a, values: [1, 2], reference: 1}\n  - {name: b, values: [1, 2], "
 			 "reference: 1}\n",
 		.tail = "conflicts: [a == 2 and b == 2]\nstarts:\n  - {a: 2, b: 2}\n"},
-	{"6:20: proposers.kind: 'openai' is not in this version, which knows patches",
-		.tail = "proposers: [{kind: openai, base_url: x}]\n"},
-	{"6:20: proposers.kind: expected patches, got 'patch' (did you mean 'patches'?)",
-		.tail = "proposers: [{kind: patch}]\n"},
 	{"6:34: proposers.dir: there is no folder 'nowhere' beside the task file",
 		.tail = "proposers: [{kind: patches, dir: nowhere/}]\n"},
 	{"6:13: proposers needs the key 'dir' (the folder of diffs) or 'branches' (of git)",
@@ -216,7 +211,8 @@ static const struct mistake {
 		.tail = "budget: {trials: 0}\n"},
 	{"6:9: budget: expected a mapping (key: value), got '17'", .tail = "budget: 17\n"},
 	{"6:26: search.operators_off: 'escpe' is none of exploit, backtrack, bundle, escape, warm_restart, "
-	 "contrarian, big_knob, extrapolate, stack, patch, conflict, survey, prior_revision (did you mean "
+	 "contrarian, big_knob, extrapolate, stack, patch, conflict, proposed, survey, prior_revision (did "
+	 "you mean "
 	 "'escape'?)",
 		.tail = "search: {operators_off: [escpe]}\n"},
 	{"6:19: search.starts: 'model' is none of experience, prior, random",

@@ -1,0 +1,95 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "campaign/catalogue.h"
+#include "campaign/sources.h"
+#include "codemod/codemod.h"
+
+enum { REFUSALS_SHOWN = 8 };
+
+static const struct proposer *find_catalogue(const struct task *task)
+{
+	for (size_t i = 0; i < task->n_proposers; i++)
+		if (task->proposers[i].kind == PROPOSE_CATALOGUE)
+			return &task->proposers[i];
+	return NULL;
+}
+
+static enum err_code write_patch(const char *folder, const struct codemod_proposal *p, struct err *reterr)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s.diff", folder, p->info->name);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "# title: %s\n# mechanism: %s\n# phases: %s\n%s", p->info->title,
+		p->info->mechanism, p->info->phases, p->diff);
+	return file_write_atomic(path, text.buf, text.len, 0644, reterr);
+}
+
+static void say_refusals(struct campaign *c, const struct codemod_result *result)
+{
+	for (size_t i = 0; i < result->n_refusals && i < REFUSALS_SHOWN; i++) {
+		const struct codemod_refusal *r = &result->refusals[i];
+		CLEANUP(free_ptr)
+		char *text = xasprintf(
+			"catalogue: %s leaves %s:%d alone: %s", r->info->name, r->path, r->line, r->reason);
+		campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+	}
+}
+
+static enum err_code run_codemods(
+	struct campaign *c, const char *folder, size_t *ret_count, struct err *reterr)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct source_file *sources = NULL;
+	struct codemod_result result;
+	size_t n = 0;
+	TRY(sources_read_editable(c, &arena, &sources, &n, reterr));
+	struct codemod_file *files = arena_array(&arena, n, sizeof(*files));
+	for (size_t i = 0; i < n; i++)
+		files[i] = (struct codemod_file){sources[i].path, sources[i].text, sources[i].length};
+	TRY(codemod_run(files, n, &arena, &result, reterr));
+	if (result.n_proposals)
+		TRY(make_dirs(folder, 0755, reterr));
+	for (size_t i = 0; i < result.n_proposals; i++)
+		TRY(write_patch(folder, &result.proposals[i], reterr));
+	say_refusals(c, &result);
+	*ret_count = result.n_proposals;
+	return OK;
+}
+
+static bool has_answered(const struct state *s, const char *name)
+{
+	int index = state_find_proposer(s, name);
+	return index >= 0 && s->proposers[index].answers > 0;
+}
+
+enum err_code catalogue_propose(struct campaign *c, struct err *reterr)
+{
+	const struct proposer *p = find_catalogue(&c->task);
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct catalogue_knowledge known = {0};
+	size_t n_patches = 0;
+	if (!p || has_answered(&c->state, p->name))
+		return OK;
+	CLEANUP(free_ptr) char *folder = answers_patch_folder(c, p->name);
+	TRY(run_codemods(c, folder, &n_patches, reterr));
+	TRY(catalogue_know(c, &arena, &known, reterr));
+	const struct answer answer = {.priors = known.priors, .n_priors = known.n_priors};
+	const struct given_answer given = {.proposer = p->name,
+		.answer = &answer,
+		.failure = "",
+		.conflicts = known.conflicts,
+		.n_conflicts = known.n_conflicts};
+	/* The files stand before the entry says that all is done. */
+	TRY(answers_record(c, &given, reterr));
+	CLEANUP(free_ptr)
+	char *text =
+		xasprintf("%s: %zu code changes, %zu published gains and %zu conflicts of the task's knobs",
+			p->name, n_patches, known.n_priors, known.n_conflicts);
+	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+	return OK;
+}

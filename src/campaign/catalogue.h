@@ -1,0 +1,26 @@
+/*
+ * The catalogue as a proposer: no network and no model. Codemods over the editable files of the snapshot
+ * become patches in .infrarsi/proposed/<name>/ for patches_gather(); what is published of the knobs'
+ * mechanisms becomes priors and expected conflicts, by value, once a campaign.
+ */
+#ifndef INFRARSI_CAMPAIGN_CATALOGUE_H
+#define INFRARSI_CAMPAIGN_CATALOGUE_H
+
+#include "base/base.h"
+#include "campaign/answers.h"
+
+/* Nothing where the task has no proposer of kind catalogue, or where it was carried out already. */
+enum err_code catalogue_propose(struct campaign *c, struct err *reterr) MUST_CHECK;
+
+/* What the catalogue knows of the task's knobs: gains of settings for which the task declares none, and pairs
+ * that do not go together. In `arena`. */
+struct catalogue_knowledge {
+	struct proposed_prior *priors;
+	size_t n_priors;
+	struct known_conflict *conflicts;
+	size_t n_conflicts;
+};
+enum err_code catalogue_know(const struct campaign *c, struct arena *arena,
+	struct catalogue_knowledge *ret_knowledge, struct err *reterr) MUST_CHECK;
+
+#endif

@@ -23,7 +23,8 @@ static const char *const campaign_folders[] = {"receipts", "logs", "patches", "w
 /* The ledger last: as long as it is in place a move that was cut short is taken up again. Its log after it,
  * for without the log it would lose entries. */
 static const char *const campaign_entries[] = {"receipts", "logs", "patches", "proposed", "transcripts",
-	"result.json", "pack.yaml", "REPORT.md", "ledger.db", "ledger.db-wal", "ledger.db-shm"};
+	"result.json", "pack.yaml", "REPORT.md", "calibration.svg", "ledger.db", "ledger.db-wal",
+	"ledger.db-shm"};
 
 static enum err_code make_folders(struct campaign *c, struct err *reterr)
 {

@@ -255,6 +255,41 @@ static void note_present(struct campaign *c, const struct patch_pool *pool, stru
 	}
 }
 
+/* Of its author nobody knows what it is up to: a model, a program, a person's agent. */
+static bool is_by_a_stranger(const struct campaign *c, size_t patch)
+{
+	const struct state *s = &c->state;
+	if (!s->patch_sources[patch])
+		return false;
+	const char *name = state_source_name(s, s->patch_sources[patch]);
+	for (size_t i = 0; i < c->task.n_proposers; i++)
+		if (strcmp(c->task.proposers[i].name, name) == 0)
+			return c->task.proposers[i].kind != PROPOSE_CATALOGUE;
+	return true;
+}
+
+/* Such patches run in a sandbox, or where the user has said that they may run without. */
+static void leave_strangers_out(struct campaign *c)
+{
+	const char *fault = runner_sandbox_fault(&c->runner, c->options.sandbox);
+	size_t n = 0;
+	if (!fault || !*fault || c->options.sandbox == SANDBOX_OFF)
+		return;
+	for (size_t i = 0; i < c->n_patch_gone; i++)
+		if (!c->patch_gone[i] && is_by_a_stranger(c, i)) {
+			c->patch_gone[i] = true;
+			n++;
+		}
+	if (!n)
+		return;
+	CLEANUP(free_ptr)
+	char *text =
+		xasprintf("%zu patch%s of models or programs %s not tried: there is no sandbox here (%s); "
+			  "install bubblewrap, or let them run with your rights by --no-sandbox",
+			n, n == 1 ? "" : "es", n == 1 ? "is" : "are", fault);
+	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+}
+
 static void mark_gone(struct campaign *c, const struct presence *now)
 {
 	const struct space *space = &c->state.space;
@@ -366,6 +401,7 @@ enum err_code patches_gather(struct campaign *c, struct err *reterr)
 		code = campaign_refresh(c, reterr);
 	if (code == OK) {
 		mark_gone(c, &now);
+		leave_strangers_out(c);
 		note_clashes(c);
 	}
 	free(now.digests);

@@ -13,8 +13,9 @@
 #include "campaign/proposers.h"
 #include "campaign/sources.h"
 #include "campaign/stages.h"
+#include "propose/prompt.h"
 
-enum { CONFIGURATIONS_WANTED = 3, FAILURES_MAX = 3, FAILED_TRIALS = 2 };
+enum { REVIEW_FRAME_BYTES = 600, CONFIGURATIONS_WANTED = 3, FAILURES_MAX = 3, FAILED_TRIALS = 2 };
 /* A failed trial that was given this chance is news to whoever predicted it. */
 static const double confident = 0.9;
 
@@ -58,6 +59,13 @@ static const struct proposer_record *record_of(const struct state *s, const stru
 	return index < 0 ? NULL : &s->proposers[index];
 }
 
+/* -1 = it has said nothing yet; the task's own is 0. */
+static int source_of(const struct state *s, const struct proposer *p)
+{
+	int index = state_find_proposer(s, p->name);
+	return index < 0 ? -1 : index + 1;
+}
+
 static bool is_due(const struct campaign *c, const struct proposer *p, bool asked_in_this_call)
 {
 	const struct state *s = &c->state;
@@ -84,7 +92,7 @@ static bool was_reviewed_by(const struct state *s, int source, size_t patch)
 static size_t patch_to_review(const struct campaign *c, const struct proposer *p)
 {
 	const struct state *s = &c->state;
-	int source = state_find_proposer(s, p->name) + 1;
+	int source = source_of(s, p);
 	size_t i = 0;
 	for (; i < s->space.n_patches; i++)
 		if (*s->patch_reviews[i] && !s->patch_accepted[i] && s->patch_sources[i] != source &&
@@ -104,6 +112,10 @@ static enum err_code ask_for_review(struct campaign *c, const struct proposer *p
 	TRY(state_check_diff(s, patch, c->dir, reterr));
 	TRY(file_read(arena_printf(arena, "%s/%s", c->dir, s->patch_paths[patch]), FILE_CAP_DEFAULT, &diff,
 		reterr));
+	/* With its name and fence; nobody judges what he has not read. */
+	bool is_model = p->kind == PROPOSE_OPENAI || p->kind == PROPOSE_ANTHROPIC;
+	if (is_model && diff.len + REVIEW_FRAME_BYTES > PROMPT_REVIEW_BYTES)
+		return OK;
 	in->wanted.review_patch = s->space.patches[patch].name;
 	in->review_diff = arena_strndup(arena, diff.buf, diff.len);
 	return OK;
@@ -165,8 +177,35 @@ static enum err_code record(struct campaign *c, const struct proposer *p, const 
 	return answers_record(c, &given, reterr);
 }
 
+/* Where the user lets it: a review that accepts is an acceptance, of the patch that it was asked about. */
+static enum err_code accept_reviewed(struct campaign *c, const struct proposer *p, const char *shown,
+	const struct answer *answer, struct err *reterr)
+{
+	for (size_t i = 0; i < answer->n_reviews && p->may_accept && *shown; i++) {
+		const struct space *space = &c->state.space;
+		const struct proposed_review *r = &answer->reviews[i];
+		size_t k = space->n_patches;
+		while (k-- > 0 && strcmp(space->patches[k].name, r->patch) != 0)
+			continue;
+		int source = source_of(&c->state, p);
+		if (!r->accept || strcmp(r->patch, shown) != 0 || k >= space->n_patches ||
+			c->state.patch_accepted[k] || !*c->state.patch_reviews[k] ||
+			c->state.patch_sources[k] == source)
+			continue;
+		TRY(state_check_diff(&c->state, k, c->dir, reterr));
+		json_t *body = json_object();
+		json_object_set_new(body, "what", json_string("audit"));
+		json_object_set_new(body, "patch", json_string(space->patches[k].digest));
+		json_object_set_new(body, "by", json_string(p->name));
+		TRY(campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr));
+		TRY(campaign_refresh(c, reterr));
+	}
+	return OK;
+}
+
+/* *ret_shown: the patch that it is asked to review, "" = none. */
 static enum err_code send(struct campaign *c, const struct proposer *p, struct arena *arena,
-	struct answer *ret_answer, struct chat_cost *ret_cost, struct err *reterr)
+	const char **ret_shown, struct answer *ret_answer, struct chat_cost *ret_cost, struct err *reterr)
 {
 	const struct proposer_record *r = record_of(&c->state, p);
 	CLEANUP(json_decref_ptr) json_t *request = NULL;
@@ -175,6 +214,8 @@ static enum err_code send(struct campaign *c, const struct proposer *p, struct a
 	double own_usd = left_of(p->usd, r ? r->usd : 0);
 	double usd = fmin(own_usd, left_of(c->task.budget.usd, c->state.cost.usd));
 	TRY(proposers_request(c, p, arena, &request, reterr));
+	const json_t *wanted = json_object_get(request, "wanted");
+	*ret_shown = arena_strdup(arena, json_text_of(json_object_get(wanted, "review"), "patch"));
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_STAGE, .text = label});
 	const struct proposer_question question = {.proposer = p,
 		.request = request,
@@ -196,7 +237,8 @@ static enum err_code ask(struct campaign *c, const struct proposer *p, struct co
 	struct answer answer = {0};
 	struct chat_cost cost = {0};
 	struct err why = ERR_INIT;
-	enum err_code code = send(c, p, &arena, &answer, &cost, &why);
+	const char *shown = "";
+	enum err_code code = send(c, p, &arena, &shown, &answer, &cost, &why);
 	consulting->of[index].asked = true;
 	bool failed = code != OK;
 	/* A budget that is used up is said once and is no question. */
@@ -220,10 +262,10 @@ static enum err_code ask(struct campaign *c, const struct proposer *p, struct co
 		char *text = xasprintf("no answer: %s%s", why.message,
 			consulting->of[index].closed ? "; it is left alone for now" : "");
 		say(c, p, text);
-	} else {
-		say_answer(c, p, &answer, &cost);
+		return OK;
 	}
-	return OK;
+	say_answer(c, p, &answer, &cost);
+	return accept_reviewed(c, p, shown, &answer, reterr);
 }
 
 /* ---- what came unasked ---- */

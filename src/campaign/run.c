@@ -292,6 +292,20 @@ static enum err_code check_worth(const struct campaign *c, const struct run_opti
 	return OK;
 }
 
+/* Jobs run with the user's rights where there is none: said, not assumed to be known. */
+static void note_missing_sandbox(struct search *run)
+{
+	const char *fault = runner_sandbox_fault(&run->c->runner, run->c->options.sandbox);
+	if (!fault || !*fault || run->c->options.sandbox != SANDBOX_AUTO)
+		return;
+	CLEANUP(free_ptr)
+	char *text =
+		xasprintf("no sandbox here (%s): trials run with your rights; install bubblewrap, or say "
+			  "--no-sandbox",
+			fault);
+	search_note(run->c, text);
+}
+
 /* What the task file says of the controller, where another strategy searches. */
 static void note_what_is_ignored(const struct search *run)
 {
@@ -339,6 +353,7 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	run.narrowing.n_patch_gone = c->n_patch_gone;
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more) {
+		note_missing_sandbox(&run);
 		note_what_is_ignored(&run);
 		report_refusals(c, 0);
 	}

@@ -50,7 +50,8 @@ static enum err_code list_editable(const struct campaign *c, struct arena *arena
 	size_t length = strlen(folder), n = 0, room = 0;
 	while (length && folder[length - 1] == '/')
 		folder[--length] = '\0';
-	TRY(git_run(c->task.root, &list, reterr, "ls-tree", "-r", "-z", folder, NULL));
+	/* Without --full-tree git looks for the folder that it runs in again, inside of what is named. */
+	TRY(git_run(c->task.root, &list, reterr, "ls-tree", "-r", "-z", "--full-tree", folder, NULL));
 	for (const char *line = list.buf; line < list.buf + list.len; line += strlen(line) + 1)
 		room++;
 	struct source_file *files = arena_array(arena, room, sizeof(*files));

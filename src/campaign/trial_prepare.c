@@ -221,7 +221,7 @@ static void frozen_files(struct campaign *c, struct preparation *p)
 static void paths(struct campaign *c, struct preparation *p)
 {
 	p->control_dir = arena_printf(&p->arena, "%s/control/%04lld", c->dir, (long long)p->seq);
-	if (!runner_has_private_tmp(&c->runner, c->options.sandbox))
+	if (runner_sandbox_fault(&c->runner, c->options.sandbox))
 		p->scratch = arena_printf(&p->arena, "%s/home", p->control_dir);
 	p->log_relative = arena_printf(&p->arena, "logs/%04lld.log", (long long)p->seq);
 	p->log_path = arena_printf(&p->arena, "%s/%s", c->dir, p->log_relative);

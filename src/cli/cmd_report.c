@@ -26,6 +26,7 @@ static int run(const struct parsed *parsed, void *values)
 		report_markdown(&c.state, &text);
 	} else {
 		report_trials_table(&c.state, &text);
+		report_predictions(&c.state, &text);
 		strbuf_addch(&text, '\n');
 		report_summary(&c.state, &text);
 		code = report_write(&c.state, c.dir, &e);

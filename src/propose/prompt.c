@@ -54,7 +54,7 @@ static const struct part {
 } parts[] = {
 	{"wanted", "What is wanted", "", PART_OBJECT, 8000},
 	{"review", "The patch to review", "patch to review, which cannot be accepted unread,", PART_FILES,
-		14000},
+		PROMPT_REVIEW_BYTES},
 	{"job", "The job", "", PART_OBJECT, 3000},
 	{"reference", "The untouched job, measured", "", PART_OBJECT, 1500},
 	{"rules", "What a configuration must and must not fulfil (Lua)", "", PART_OBJECT, 3000},

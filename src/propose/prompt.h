@@ -12,7 +12,8 @@
 #include "base/base.h"
 #include "base/strbuf.h"
 
-enum { PROMPT_BYTES = 28000 };
+/* A diff to review is shown whole or not at all. */
+enum { PROMPT_BYTES = 28000, PROMPT_REVIEW_BYTES = 14000 };
 
 struct prompt {
 	struct strbuf system, user;

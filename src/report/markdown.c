@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "report/predictions.h"
 #include "report/report_int.h"
 #include "spec/task.h"
 
@@ -393,6 +394,7 @@ void report_markdown(const struct state *s, struct strbuf *text)
 	add_winner(s, text);
 	add_claims(s, text);
 	add_trials(s, text);
+	add_predictions(s, text);
 	add_failures(s, text);
 	add_items(s, text);
 	add_cost(s, text);

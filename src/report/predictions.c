@@ -14,6 +14,8 @@
 
 enum { WHO_COLUMNS = 14, WHAT_COLUMNS = 47, PREDICTED_COLUMNS = 9, MEASURED_COLUMNS = 25 };
 enum { SHOWN_IN_TERMINAL = 8, SHOWN_IN_MARKDOWN = 60, REASON_BYTES = 160 };
+/* A share of a gain that may as well be three times as much or none of it is not worth reading. */
+static const double unclear_reach = 3;
 
 /* ------------------------------------------------------------- what is said */
 
@@ -92,7 +94,9 @@ static void add_order(const struct calibration_row *r, struct strbuf *text)
 static void add_share(const struct calibration_row *r, struct strbuf *text)
 {
 	double reach = calibration_interval_sd * r->share_sd;
-	if (isfinite(r->share))
+	if (reach > unclear_reach)
+		strbuf_addstr(text, "unclear");
+	else if (isfinite(r->share))
 		strbuf_addf(text, "%.0f%% (%.0f to %.0f)", 100 * r->share, 100 * (r->share - reach),
 			100 * (r->share + reach));
 	else
@@ -132,7 +136,8 @@ static void add_tokens(const struct calibration_row *r, struct strbuf *text)
 	else if (tokens < 9999.5)
 		strbuf_addf(text, "%.0f", tokens);
 	else
-		strbuf_addf(text, tokens < 9999500 ? "%.0fk" : "%.0fM", tokens / (tokens < 9999500 ? 1e3 : 1e6));
+		strbuf_addf(
+			text, tokens < 9999500 ? "%.0fk" : "%.0fM", tokens / (tokens < 9999500 ? 1e3 : 1e6));
 }
 
 static void add_money(const struct calibration_row *r, struct strbuf *text)

@@ -9,6 +9,13 @@
 #include "report/report_int.h"
 #include "spec/task.h"
 
+/* What is worked out here, to a millionth of a ln ratio: finer than any measurement, and the same wherever it
+ * is worked out. */
+static json_t *rounded(double value)
+{
+	return json_from_number(isfinite(value) ? round(value * 1e6) / 1e6 : NAN);
+}
+
 static json_t *what_json(const struct state *s, const struct prediction *p)
 {
 	size_t n_knobs = s->task->n_knobs;
@@ -38,8 +45,8 @@ static json_t *prediction_json(const struct state *s, const struct prediction *p
 	json_object_set_new(json, "reason", json_from_text(p->reason));
 	json_object_set_new(json, "predicted_ln", json_from_number(p->gain_ln));
 	json_object_set_new(json, "predicted_sd_ln", json_from_number(p->sd_ln));
-	json_object_set_new(json, "measured_ln", json_from_number(p->measured_ln));
-	json_object_set_new(json, "measured_sd_ln", json_from_number(p->measured_sd_ln));
+	json_object_set_new(json, "measured_ln", rounded(p->measured_ln));
+	json_object_set_new(json, "measured_sd_ln", rounded(p->measured_sd_ln));
 	json_object_set_new(json, "measured_by", json_string(measured_by_names[p->measured_by]));
 	json_object_set_new(json, "trial", p->trial ? json_integer(p->trial) : json_null());
 	return json;
@@ -50,7 +57,8 @@ static json_t *list_json(const struct predictions *p, int source)
 	json_t *list = json_array();
 	for (size_t i = 0; i < p->calibration.n_predictions; i++)
 		if (p->calibration.predictions[i].source == source)
-			json_array_append_new(list, prediction_json(p->state, &p->calibration.predictions[i]));
+			json_array_append_new(
+				list, prediction_json(p->state, &p->calibration.predictions[i]));
 	return list;
 }
 
@@ -62,10 +70,10 @@ static json_t *row_json(const struct predictions *p, const struct calibration_ro
 		r->source ? json_from_text(state_source_name(p->state, r->source)) : json_null());
 	json_object_set_new(json, "n_predictions", json_integer(r->n_predictions));
 	json_object_set_new(json, "n_measured", json_integer(r->n_measured));
-	json_object_set_new(json, "rank_correlation", json_from_number(r->rank_correlation));
-	json_object_set_new(json, "share", json_from_number(r->share));
-	json_object_set_new(json, "share_sd", json_from_number(r->share_sd));
-	json_object_set_new(json, "mean_abs_error_ln", json_from_number(r->mean_abs_error_ln));
+	json_object_set_new(json, "rank_correlation", rounded(r->rank_correlation));
+	json_object_set_new(json, "share", rounded(r->share));
+	json_object_set_new(json, "share_sd", rounded(r->share_sd));
+	json_object_set_new(json, "mean_abs_error_ln", rounded(r->mean_abs_error_ln));
 	json_object_set_new(json, "n_intervals", json_integer(r->n_intervals));
 	json_object_set_new(json, "n_hits", json_integer(r->n_hits));
 	json_object_set_new(json, "n_suggested", json_integer(r->n_suggested));

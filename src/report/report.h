@@ -1,6 +1,6 @@
 /*
- * What people and programs read: the report model (the state) -> terminal rows, Markdown, JSON, YAML. Text
- * from jobs, patches and models is escaped for where it is shown. Never prints; fills strbufs.
+ * What people and programs read: the report model (the state) -> terminal rows, Markdown, JSON, YAML, SVG.
+ * Text from jobs, patches and models is escaped for where it is shown. Never prints; fills strbufs.
  */
 #ifndef INFRARSI_REPORT_REPORT_H
 #define INFRARSI_REPORT_REPORT_H
@@ -17,6 +17,9 @@ void report_trial_row(const struct state *s, const struct trial *t, struct strbu
 void report_refusal_row(const struct refusal *r, struct strbuf *text);
 /* All trials and refusals. */
 void report_trials_table(const struct state *s, struct strbuf *text);
+/* Who predicted what and what was measured, behind the table of trials: at most 100 columns. Nothing where
+ * nobody predicted or suggested anything and nobody was asked. */
+void report_predictions(const struct state *s, struct strbuf *text);
 
 /* The card of a trial that went wrong: what failed, where, the evidence line quoted, what it means for the
  * search, what to do. Nothing for a valid trial. dir: of .infrarsi as the user would write it. */
@@ -35,7 +38,10 @@ void report_summary(const struct state *s, struct strbuf *text);
 void report_markdown(const struct state *s, struct strbuf *text);
 char *report_result_json(const struct state *s); /* pretty JSON by malloc; docs/formats.md */
 void report_pack_yaml(const struct state *s, struct strbuf *text);
-/* Writes all three into `dir` (.infrarsi), atomically. */
+/* Predicted against measured gains, one mark each; nothing where no prediction was measured. */
+void report_calibration_svg(const struct state *s, struct strbuf *text);
+/* Writes all of them into `dir` (.infrarsi), each atomically; the picture, calibration.svg, only where there
+ * is something in it. */
 enum err_code report_write(const struct state *s, const char *dir, struct err *reterr) MUST_CHECK;
 
 #endif

@@ -18,6 +18,8 @@ const struct duel *delivered_duel(const struct state *s);
 const struct trial *trial_numbered(const struct state *s, int number);
 /* What a trial changed, relative to the trial it was derived from. */
 void describe_change(const struct state *s, const struct trial *t, struct strbuf *text);
+/* Exactly `columns` wide: cut with "..." or padded. Escaped. */
+void add_column(struct strbuf *row, const char *text, size_t columns);
 /* Text from jobs, patches, models and task files, for a terminal. */
 void add_safe(struct strbuf *text, const char *value);
 /* "1.42x", "-" where it is unknown. */

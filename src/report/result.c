@@ -1,14 +1,17 @@
 /* result.json: what a program reads (docs/formats.md section 8). */
 #include "base/base.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "report/predictions.h"
 #include "report/report_int.h"
 #include "spec/task.h"
 
@@ -143,7 +146,18 @@ char *report_result_json(const struct state *s)
 	json_object_set_new(json, "not_stacked", clashes_json(s));
 	json_object_set_new(json, "search_over", search_over_json(s));
 	json_object_set_new(json, "cost", cost_json(s));
+	json_t *proposers = predictions_json(s);
+	if (proposers)
+		json_object_set_new(json, "proposers", proposers);
 	return json_dump_pretty_take(json);
+}
+
+/* Of an earlier report. */
+static enum err_code remove_picture(const char *path, struct err *reterr)
+{
+	if (unlink(path) == 0 || errno == ENOENT)
+		return OK;
+	return err_errno(reterr, "cannot remove %s", path);
 }
 
 enum err_code report_write(const struct state *s, const char *dir, struct err *reterr)
@@ -160,5 +174,10 @@ enum err_code report_write(const struct state *s, const char *dir, struct err *r
 		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, files[i].name);
 		TRY(file_write_atomic(path, files[i].text, strlen(files[i].text), 0644, reterr));
 	}
-	return OK;
+	CLEANUP(strbuf_release) struct strbuf picture = STRBUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, CALIBRATION_PICTURE);
+	report_calibration_svg(s, &picture);
+	if (!picture.len)
+		return remove_picture(path, reterr);
+	return file_write_atomic(path, picture.buf, picture.len, 0644, reterr);
 }

@@ -31,9 +31,8 @@ void describe_change(const struct state *s, const struct trial *t, struct strbuf
 		strbuf_addf(text, " on %d", base->number);
 }
 
-/* Exactly `columns` wide: cut with "..." or padded. Text is ASCII but for names, whose escaped form may be
- * UTF-8; a cut inside a character is escaped by the caller's strbuf_add_escaped(). */
-static void add_column(struct strbuf *row, const char *text, size_t columns)
+/* Text is ASCII but for names, whose escaped form may be UTF-8, and is cut between characters only. */
+void add_column(struct strbuf *row, const char *text, size_t columns)
 {
 	CLEANUP(strbuf_release) struct strbuf safe = STRBUF_INIT;
 	strbuf_add_escaped(&safe, text, strlen(text));

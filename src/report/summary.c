@@ -182,6 +182,21 @@ static bool ran_well(const struct state *s, size_t patch)
 	return false;
 }
 
+/* What proposers who read the patch say of it. */
+static void add_opinions(const struct state *s, size_t patch, struct strbuf *text)
+{
+	for (size_t i = 0; i < s->n_opinions; i++) {
+		const struct opinion *o = &s->opinions[i];
+		if (o->patch != patch)
+			continue;
+		strbuf_addstr(text, "  ");
+		add_safe(text, state_source_name(s, o->source));
+		strbuf_addf(text, " would %s it: ", o->accept ? "accept" : "reject");
+		add_safe(text, o->reason);
+		strbuf_addch(text, '\n');
+	}
+}
+
 /* What was measured and may not be promoted before a person has looked at it. */
 static void add_waiting(const struct state *s, struct strbuf *text)
 {
@@ -195,6 +210,7 @@ static void add_waiting(const struct state *s, struct strbuf *text)
 		strbuf_addstr(text, "). Read it, then  infrarsi audit --accept ");
 		add_safe(text, s->space.patches[i].name);
 		strbuf_addstr(text, "  and  infrarsi run\n");
+		add_opinions(s, i, text);
 	}
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];

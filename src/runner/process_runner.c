@@ -404,20 +404,20 @@ static void process_runner_free(void *state)
 	free(p);
 }
 
-static bool process_has_private_tmp(void *state, enum sandbox_mode mode)
+static const char *process_sandbox_fault(void *state, enum sandbox_mode mode)
 {
 	struct process_runner *p = state;
 	if (mode == SANDBOX_OFF)
-		return false;
+		return "--no-sandbox";
 	sandbox_probe(&p->sandbox);
-	return p->sandbox.works;
+	return p->sandbox.works ? NULL : p->sandbox.reason;
 }
 
 static const struct runner_ops process_runner_ops = {.name = "process",
 	.version = 1,
 	.run = process_run_job,
 	.release = process_runner_free,
-	.has_private_tmp = process_has_private_tmp,
+	.sandbox_fault = process_sandbox_fault,
 	.concurrent = true};
 
 enum err_code process_runner_init(

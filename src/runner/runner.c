@@ -19,9 +19,9 @@ enum err_code runner_run(struct runner *r, const struct run_request *request, ru
 	return r->ops->run(r->state, request, progress, context, ret_outcome, reterr);
 }
 
-bool runner_has_private_tmp(struct runner *r, enum sandbox_mode mode)
+const char *runner_sandbox_fault(struct runner *r, enum sandbox_mode mode)
 {
-	return r->ops->has_private_tmp && r->ops->has_private_tmp(r->state, mode);
+	return r->ops->sandbox_fault ? r->ops->sandbox_fault(r->state, mode) : "";
 }
 
 void runner_release(struct runner *r)

@@ -102,13 +102,14 @@ struct runner_ops {
 	enum err_code (*run)(void *state, const struct run_request *request, run_progress_fn progress,
 		void *context, struct run_outcome *ret_outcome, struct err *reterr);
 	void (*release)(void *state);
-	/* True when a job run in this mode has a /tmp of its own; NULL = never. */
-	bool (*has_private_tmp)(void *state, enum sandbox_mode mode);
+	/* Why a job run in this mode has no sandbox, and so no /tmp of its own; NULL = it has one. */
+	const char *(*sandbox_fault)(void *state, enum sandbox_mode mode);
 	bool concurrent; /* run() may be under way in several threads */
 };
 enum err_code runner_run(struct runner *r, const struct run_request *request, run_progress_fn progress,
 	void *context, struct run_outcome *ret_outcome, struct err *reterr) MUST_CHECK;
-bool runner_has_private_tmp(struct runner *r, enum sandbox_mode mode);
+/* The same; "" for runners that start no process here. */
+const char *runner_sandbox_fault(struct runner *r, enum sandbox_mode mode);
 void runner_release(struct runner *r);
 
 /* self_path: this binary, for the supervisor. stop_fd: readable when the user pressed Ctrl-C (-1 = none): the

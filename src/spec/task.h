@@ -105,6 +105,7 @@ struct proposer {
 	int patches;        /* wanted in an answer; 0 = none */
 	double timeout_s;   /* of one attempt; not of replay */
 	double tokens, usd; /* that all its answers may cost; 0 = no limit */
+	bool may_accept;    /* its opinion lets a patch be promoted that waits for a review */
 	struct place place;
 };
 /* It is asked questions, in the course of a search. */

@@ -175,6 +175,12 @@ static const struct field proposer_fields[] = {
 		.least = 0,
 		.most = 16,
 		.help = "wanted in an answer; 0 = none"},
+	{.name = "may_accept",
+		.type = FIELD_BOOL,
+		.kinds = PAID,
+		AT(proposer, may_accept),
+		.help = "its review lets a patch that waits for one be promoted, as infrarsi audit --accept "
+			"does"},
 	{.name = "budget",
 		.type = FIELD_TABLE,
 		.kinds = PAID,

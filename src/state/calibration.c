@@ -121,12 +121,13 @@ static void take_declared(struct forming *f)
 		}
 	for (size_t p = 0; p < s->space.n_patches; p++)
 		if (s->space.patches[p].has_predicted_gain)
-			take_effect(f, &(struct issued_prior){.source = s->patch_sources ? s->patch_sources[p] : 0,
-					       .after = BEFORE_EVERYTHING,
-					       .lever = (int)(s->task->n_knobs + p),
-					       .setting = 1,
-					       .gain_ln = s->space.patches[p].predicted_gain_ln,
-					       .reason = ""});
+			take_effect(f,
+				&(struct issued_prior){.source = s->patch_sources ? s->patch_sources[p] : 0,
+					.after = BEFORE_EVERYTHING,
+					.lever = (int)(s->task->n_knobs + p),
+					.setting = 1,
+					.gain_ln = s->space.patches[p].predicted_gain_ln,
+					.reason = ""});
 }
 
 static bool is_too_late(const struct state *s, const struct suggestion *x, int outcome)

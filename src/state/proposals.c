@@ -180,6 +180,23 @@ static void find_trials(struct state *s)
 				s->suggestions[i].trial = s->trials[t].number;
 }
 
+/* What restates a measurement foretells nothing, and would earn its author trust. */
+static bool was_timed_before(const struct state *s, const struct issued_prior *x)
+{
+	int finished = 0;
+	for (size_t i = 0; i < s->n_trials && finished < x->after; i++) {
+		const struct trial *t = &s->trials[i];
+		if (t->status == TRIAL_REGISTERED || t->status == TRIAL_INTERRUPTED ||
+			t->status == TRIAL_TRANSIENT)
+			continue;
+		finished++;
+		if (t->run.has_time && (size_t)x->lever < t->candidate.n_levers &&
+			t->candidate.setting[x->lever] == x->setting)
+			return true;
+	}
+	return false;
+}
+
 /* One for each setting; a lever's own declarations are replaced by what was said later. */
 static void apply_priors(struct state *s)
 {
@@ -187,7 +204,7 @@ static void apply_priors(struct state *s)
 	for (size_t i = 0; i < s->n_priors; i++) {
 		const struct issued_prior *x = &s->priors[i];
 		struct lever_prior *p = &levers[x->lever].prior[x->setting];
-		if (isfinite(x->gain_ln)) {
+		if (isfinite(x->gain_ln) && !was_timed_before(s, x)) {
 			p->predicted_gain_ln = x->gain_ln;
 			p->predicted_sd_ln = isfinite(x->gain_sd_ln) ? x->gain_sd_ln : 0;
 			p->source = x->source;

@@ -20,6 +20,8 @@ setup_file() {
 	new_repo "$BATS_FILE_TMPDIR/template"
 	cp "$CLI_DIR/../../examples/proposers/"*.sh .
 	git rm -q patches/02-*.diff patches/03-*.diff
+	echo "verbose = no" >settings.cfg # no rule of the audit reads it
+	sed -i 's/editable_files: .*/editable_files: ["train.c", "settings.cfg"]/' infrarsi.yaml
 	git add -A
 	git commit -q -m proposers
 	lock
@@ -252,4 +254,37 @@ no_secret_in() { # FOLDER...
 	search 1 --strategy random
 	equals 0 "$(answers 'count(*)')"
 	equals 0 "$(asked good)"
+}
+
+@test "patches of models and programs run in a sandbox, or where the user says that they may run without" {
+	mkdir programs # all but bwrap
+	find /usr/bin /usr/local/bin -mindepth 1 ! -name bwrap -exec ln -sf -t programs {} +
+	echo "$CHAT_ANSWER" >ideas.json
+	proposers "{kind: patches, dir: patches}" "{kind: command, name: ideas, command: [sh, ideas.sh, '$PWD/ideas.json']}"
+	PATH=$PWD/programs search 1
+	has "no sandbox here (bwrap (bubblewrap) is not installed): trials run with your rights"
+	has "1 patch of models or programs is not tried: there is no sandbox here"
+	PATH=$PWD/programs search 2 --no-sandbox
+	lacks "no sandbox here"
+	lacks "not tried"
+}
+
+@test "a review by a proposer is shown, and lets a patch be promoted only where the task says so" {
+	printf '%s\n' '--- settings.cfg' '+++ settings.cfg' '@@ -1 +1 @@' '-verbose = no' '+verbose = never' >patches/02-quiet.diff
+	cat >reviewer.sh <<-'END'
+		python3 -c 'import json, sys
+		review = json.load(sys.stdin)["wanted"].get("review")
+		assert review is None or "verbose = never" in review["diff"]
+		print(json.dumps({"reviews": [{"patch": review["patch"], "verdict": "accept", "reason": "harmless \x1b[31m"}] if review else []}))'
+	END
+	proposers "{kind: patches, dir: patches}" "{kind: command, name: reader, command: [sh, ./reviewer.sh], every: 1}"
+	search 2 --start mode=normal,algorithm=quick
+	has "reader: 1 review"
+	equals 1 "$(answers 'count(*)' "json_array_length($(field reviews)) = 1")" # asked about it once
+	equals 0 "$(ledger "select count(*) from entry where kind = 'accept' and json_extract(body, '\$.by') = 'reader'")"
+	proposers "{kind: patches, dir: patches}" "{kind: command, name: judge, command: [sh, ./reviewer.sh], every: 1, may_accept: true}"
+	search 3
+	equals 1 "$(ledger "select count(*) from entry where kind = 'accept' and json_extract(body, '\$.by') = 'judge'")"
+	run infrarsi report
+	lacks "Waits for review"
 }

@@ -252,13 +252,6 @@ patch_arguments() { # NAME FILE
 	call propose_patch '{"name": "less", "edits": [{"file": "train.c", "old": "static const double effort = 25;", "new": "static const double effort = 15;"}]}'
 	call run '{"trials": 2}'
 	worked
-	call run
-	failed "at work"
-	call promote
-	failed "at work"
-	call status
-	equals "at work" "$(data "d['stage']")"
-	equals "this server" "$(data "d['worker']")"
 	until_idle
 	equals 0 "$(data "d['run_ended']['exit_code']")"
 	call history
@@ -309,8 +302,7 @@ patch_arguments() { # NAME FILE
 	equals 1 "$(data "d['trials'][0]['trial']")"
 	say '{"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 50}}}'
 	ask ping '{}'
-	call status
-	equals "[2]" "$(data "d['trials']['running']")"
+	wait_until 30 running_trial_is 2
 	say '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "w"}}'
 	call wait '{"seconds": 0.5}'
 	worked
@@ -333,8 +325,15 @@ job_is_at_work() {
 	[ -n "$(processes_with "INFRARSI_EVENT_PATH=$PWD/.infrarsi/")" ]
 }
 
-@test "when the client closes, a run ends as after Ctrl-C" {
+@test "one run at a time; when the client closes, it ends as after Ctrl-C" {
 	hanging_run
+	call run
+	failed "a search that this server started is at work"
+	call promote
+	failed "a search that this server started is at work"
+	call status
+	equals "at work" "$(data "d['stage']")"
+	equals "this server" "$(data "d['worker']")"
 	close
 	equals 0 $outcome
 	no_process_is_left

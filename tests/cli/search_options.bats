@@ -80,7 +80,7 @@ labels() { # of all decisions, one a line
 	done
 	run -0 infrarsi simulate --starts list --json
 	is_json
-	equals 13 "$(json "len(d['operators'])")"
+	equals 14 "$(json "len(d['operators'])")"
 	equals "['experience', 'prior', 'random']" "$(json "sorted(d['starts'])")"
 	equals True "$(json "d['operators']['exploit']['on_by_default'] and d['starts']['experience']['on_by_default']")"
 	equals False "$(json "d['starts']['random']['on_by_default']")"

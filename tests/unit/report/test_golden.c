@@ -109,6 +109,51 @@ static void write_standing(struct world *w)
 		"{\"what\":\"promotion_over\",\"delivered_finalist\":0,\"standing_trial\":1}");
 }
 
+/* ---- two proposers: one mostly right, one mostly wrong ---- */
+
+static const char ideas_answer[] =
+	"{\"kind\":\"answer\",\"proposer\":\"ideas\",\"after\":0,\"ok\":true,\"error\":\"\","
+	"\"cost\":{\"tokens\":0,\"usd\":0,\"seconds\":0.4},"
+	"\"configurations\":["
+	"{\"candidate\":{\"settings\":{\"threads\":\"4\"},\"patches\":[]},\"predicted_ln\":0.65,"
+	"\"reason\":\"four cores are idle\"},"
+	"{\"candidate\":{\"settings\":{\"threads\":\"4\",\"mode\":\"fast\"},\"patches\":[]},"
+	"\"predicted_ln\":0.9,\"reason\":\"both at once\"},"
+	"{\"candidate\":{\"settings\":{\"threads\":\"2\"},\"patches\":[]},\"predicted_ln\":0.3,\"reason\":"
+	"\"\"}],"
+	"\"priors\":[{\"knob\":\"mode\",\"setting\":\"fast\",\"gain_ln\":0.2,\"gain_sd_ln\":0.05,"
+	"\"reason\":\"less work\"}]}";
+static const char model_answer[] =
+	"{\"kind\":\"answer\",\"proposer\":\"local-model\",\"after\":1,\"ok\":true,\"error\":\"\","
+	"\"cost\":{\"tokens\":15230,\"usd\":0.0412,\"seconds\":71},"
+	"\"configurations\":["
+	"{\"candidate\":{\"settings\":{\"mode\":\"fast\"},\"patches\":[]},\"predicted_ln\":0.02,"
+	"\"reason\":\"| fast is a `name` <only>\"},"
+	"{\"candidate\":{\"settings\":{\"threads\":\"4\"},\"patches\":[]},\"predicted_ln\":0.7,"
+	"\"reason\":\"seen in trial 1: no prediction\"}],"
+	"\"priors\":[{\"knob\":\"threads\",\"setting\":\"2\",\"gain_ln\":1.1,\"gain_sd_ln\":0.1,\"reason\":"
+	"\"\"}]}";
+
+static void write_predicted(struct world *w)
+{
+	world_begin(w, 7);
+	world_references(w);
+	world_entry(w, ENTRY_PROPOSAL, 0, NULL, "%s", ideas_answer);
+	world_finish(w, ROLE_SEARCH, world_register(w, "{\"threads\":\"4\"}", "[]"),
+		&(struct ending){.time_s = 0.1});
+	world_entry(w, ENTRY_PROPOSAL, 0, NULL, "%s", model_answer);
+	world_entry(w, ENTRY_PROPOSAL, 0, NULL,
+		"{\"kind\":\"answer\",\"proposer\":\"local-model\",\"after\":1,\"ok\":false,\"error\":\"no "
+		"answer\",\"cost\":{\"tokens\":900,\"usd\":0.002,\"seconds\":120}}");
+	world_finish(w, ROLE_SEARCH, world_register(w, "{\"mode\":\"fast\"}", "[]"),
+		&(struct ending){.time_s = 0.16});
+	world_finish(w, ROLE_SEARCH, world_register(w, "{\"threads\":\"2\"}", "[]"),
+		&(struct ending){.time_s = 0.15});
+	world_finish(w, ROLE_SEARCH, world_register(w, "{\"threads\":\"4\",\"mode\":\"fast\"}", "[]"),
+		&(struct ending){.time_s = -1, .failure = "oom", .failing_item = ITEM_NO_ERRORS});
+	world_deliver(w, 1, 0.69);
+}
+
 /* Everything that another person's file, job or model can put into a text. */
 #define ESC "\\u001b[31mred\\u001b[0m"
 #define INNER_ESC "\\\\u001b[31mred" /* for JSON inside a JSON string */
@@ -139,6 +184,11 @@ static void write_hostile(struct world *w)
 	world_entry(w, ENTRY_REJECTED, 0, NULL,
 		"{\"name\":\"%s\",\"by\":\"%s\",\"reason\":\"%s\\nsecond line\",\"patch\":\"\"}", ESC MARKS,
 		BIDI "|", ESC MARKS BIDI);
+	world_entry(w, ENTRY_PROPOSAL, 0, NULL,
+		"{\"kind\":\"answer\",\"proposer\":\"%s\",\"after\":0,\"ok\":true,\"configurations\":[{"
+		"\"candidate\":{\"settings\":%s,\"patches\":[]},\"predicted_ln\":0.1}],\"priors\":[{\"knob\":"
+		"\"on\",\"setting\":\"" MARKS "\",\"gain_ln\":-2,\"reason\":\"%s]]>\uffff\\n%s\"}]}",
+		ESC MARKS BIDI "&lt;\ufffe", pick, ESC MARKS BIDI, ESC);
 	int winner = world_register(w, pick, "[\"aa\"]");
 	world_finish(w, ROLE_SEARCH, winner, &(struct ending){.time_s = 0.1, .receipt = "receipts/|`.json"});
 	world_finish(w, ROLE_SEARCH, world_register(w, pick, "[]"),
@@ -159,6 +209,7 @@ static const struct campaign_case {
 	{"delivered", NULL, write_delivered},
 	{"hostile", hostile_task, write_hostile},
 	{"standing", NULL, write_standing},
+	{"predicted", NULL, write_predicted},
 };
 
 /* ---- texts ---- */
@@ -188,6 +239,7 @@ static const struct {
 	void (*write)(const struct state *s, struct strbuf *text);
 } texts[] = {
 	{"table.txt", report_trials_table},
+	{"predictions.txt", report_predictions},
 	{"cards.txt", add_cards},
 	{"details.txt", add_details},
 	{"line.txt", report_delivered_line},
@@ -195,6 +247,7 @@ static const struct {
 	{"report.md", report_markdown},
 	{"result.json", add_result},
 	{"pack.yaml", report_pack_yaml},
+	{"calibration.svg", report_calibration_svg},
 };
 
 static void open_case(struct world *w, const struct campaign_case *c)
@@ -317,7 +370,8 @@ static void the_pack_is_yaml(void **unused)
 static void the_result_says_what_was_delivered(void **unused)
 {
 	(void)unused;
-	static const double delivered[] = {1, 1, 2.4596031111569494 /* exp(0.9) */, 2.0137527074704766, 2};
+	static const double delivered[] = {1, 1, 2.4596031111569494 /* exp(0.9) */, 2.0137527074704766, 2,
+		1.9937155332430823 /* exp(0.69) */};
 	for (size_t c = 0; c < ARRAY_LEN(campaigns); c++) {
 		struct world w;
 		open_case(&w, &campaigns[c]);
@@ -347,6 +401,22 @@ static void files_are_written(void **unused)
 	world_close(&w);
 }
 
+static void the_picture_is_there_while_it_shows_something(void **unused)
+{
+	(void)unused;
+	struct world w, none;
+	struct err e = ERR_INIT;
+	open_case(&w, &campaigns[5]);
+	open_case(&none, &campaigns[0]);
+	CLEANUP(free_ptr) char *path = xasprintf("%s/calibration.svg", w.state_dir);
+	assert_int_equal(report_write(&w.state, w.state_dir, &e), OK);
+	assert_true(path_exists(path));
+	assert_int_equal(report_write(&none.state, w.state_dir, &e), OK);
+	assert_false(path_exists(path));
+	world_close(&none);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +426,7 @@ int main(void)
 		cmocka_unit_test(the_pack_is_yaml),
 		cmocka_unit_test(the_result_says_what_was_delivered),
 		cmocka_unit_test(files_are_written),
+		cmocka_unit_test(the_picture_is_there_while_it_shows_something),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,23 +291,30 @@ static void a_patch_is_not_measured_by_its_own_prediction(void **unused)
 	assert_in_range(1e6 * sd[0], 15000, 40000);
 }
 
-/* Two patches that only ever ran together: what each gains is as uncertain as what the other may gain, of
- * which 6% is the model's sd where nothing is known. */
+/* Two patches that only ever ran together: what one gains is as uncertain as what the other may gain, of
+ * which 6% is the model's sd where nothing is known; and what somebody predicts of the other says nothing
+ * about it. */
 static void what_never_ran_alone_is_uncertain(void **unused)
 {
 	(void)unused;
-	struct world w;
-	struct arena arena = ARENA_INIT;
-	world_measured(&w);
-	propose_patch(&w, "ideas", "aa", "fuse", "0.05");
-	propose_patch(&w, "", "bb", "tile", "null");
-	run_trial(&w, "{}", "[\"aa\",\"bb\"]", 0.2 * exp(-0.1));
-	struct calibration c = form(&w, &arena);
-	assert_int_equal(c.n_predictions, 1); /* bb's patch predicts nothing */
-	assert_true(c.predictions[0].measured_sd_ln > 0.06);
-	assert_close(c.predictions[0].measured_ln, 0.1, 0.01);
-	arena_release(&arena);
-	world_close(&w);
+	static const char *const of_the_other[] = {"null", "0.5"};
+	double measured[2];
+	for (int i = 0; i < 2; i++) {
+		struct world w;
+		struct arena arena = ARENA_INIT;
+		world_measured(&w);
+		propose_patch(&w, "ideas", "aa", "fuse", "0.05");
+		propose_patch(&w, "other", "bb", "tile", of_the_other[i]);
+		run_trial(&w, "{}", "[\"aa\",\"bb\"]", 0.2 * exp(-0.1));
+		struct calibration c = form(&w, &arena);
+		assert_int_equal(c.n_predictions, 1 + i);
+		assert_true(c.predictions[0].measured_sd_ln > 0.06);
+		assert_close(c.predictions[0].measured_ln, 0.1, 0.01);
+		measured[i] = c.predictions[0].measured_ln;
+		arena_release(&arena);
+		world_close(&w);
+	}
+	assert_close(measured[0], measured[1], 1e-12);
 }
 
 static void intervals_that_hold_the_measurement(void **unused)

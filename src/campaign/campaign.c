@@ -67,15 +67,19 @@ static bool has_keys(const struct campaign *c)
 	return c->keys.has_hmac && c->keys.has_ed25519;
 }
 
+static void take_recorded_snapshot(struct campaign *c)
+{
+	snprintf(c->snapshot.commit, sizeof(c->snapshot.commit), "%s", c->state.commit);
+	snprintf(c->snapshot.tree, sizeof(c->snapshot.tree), "%s", c->state.tree);
+	snprintf(c->snapshot.prefix, sizeof(c->snapshot.prefix), "%s", c->state.prefix);
+}
+
 static enum err_code open_for_writing(struct campaign *c, struct err *reterr)
 {
 	TRY(read_lock(c, reterr));
 	TRY(open_runner(c, reterr));
 	if (c->unreadable.code != OK)
 		return OK;
-	snprintf(c->snapshot.commit, sizeof(c->snapshot.commit), "%s", c->state.commit);
-	snprintf(c->snapshot.tree, sizeof(c->snapshot.tree), "%s", c->state.tree);
-	snprintf(c->snapshot.prefix, sizeof(c->snapshot.prefix), "%s", c->state.prefix);
 	/* Without the keys no receipt can be told from a forged one: nothing is decided about them. */
 	return has_keys(c) || !c->state.has_campaign ? trial_reconcile(c, reterr) : OK;
 }
@@ -203,6 +207,7 @@ enum err_code campaign_open(const char *task_path, enum campaign_mode mode,
 	TRY_GOTO(open_ledger(c, mode, reterr), fail);
 	TRY_GOTO(authenticate(c, mode, reterr), fail);
 	TRY_GOTO(load_state(c, mode, reterr), fail);
+	take_recorded_snapshot(c);
 	if (mode == CAMPAIGN_WRITE)
 		TRY_GOTO(open_for_writing(c, reterr), fail);
 	return OK;

@@ -1,6 +1,5 @@
 #include "base/base.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -48,7 +47,7 @@ static void judge(struct patch_check *check)
 	}
 }
 
-static enum err_code audit(struct campaign *c, struct patch_check *check, struct err *reterr)
+enum err_code patch_judge(struct campaign *c, struct patch_check *check, struct err *reterr)
 {
 	const struct string_list *menu = &c->task.contract.precision;
 	const struct audit_terms terms = {.precision = menu->items, .n_precision = menu->count};
@@ -76,29 +75,18 @@ static const char *known_name(const struct state *s, const char *digest)
 	return NULL;
 }
 
-/* Campaigns that are open for reading have no snapshot of their own: the ledger says which one it is. */
-static void find_snapshot(struct campaign *c)
-{
-	if (*c->snapshot.commit)
-		return;
-	snprintf(c->snapshot.commit, sizeof(c->snapshot.commit), "%s", c->state.commit);
-	snprintf(c->snapshot.tree, sizeof(c->snapshot.tree), "%s", c->state.tree);
-	snprintf(c->snapshot.prefix, sizeof(c->snapshot.prefix), "%s", c->state.prefix);
-}
-
 enum err_code patch_check(
 	struct campaign *c, const struct patch_text *text, struct patch_check *ret_check, struct err *reterr)
 {
 	struct patch_check check = {.refused_by = "", .reason = ""};
 	struct err why = ERR_INIT;
-	find_snapshot(c);
 	enum err_code code = patch_parse(&c->task, c->snapshot.commit, c->snapshot.prefix, text, NULL,
 		&check.arena, &check.patch, &why);
 	bool is_parsed = code == OK;
 	code = settle(code, "patch", &why, &check, reterr);
 	if (code == OK && is_parsed) {
 		check.known_as = known_name(&c->state, check.patch.digest);
-		code = audit(c, &check, reterr);
+		code = patch_judge(c, &check, reterr);
 	}
 	if (code != OK) {
 		patch_check_release(&check);

@@ -29,6 +29,9 @@ struct patch_check { /* strings live in its arena */
  * error. */
 enum err_code patch_check(struct campaign *c, const struct patch_text *text, struct patch_check *ret_check,
 	struct err *reterr) MUST_CHECK;
+/* The second half: whether a patch that was parsed, check->patch, would be let in. Fills refused_by and
+ * reason where it would not, else the report. */
+enum err_code patch_judge(struct campaign *c, struct patch_check *check, struct err *reterr) MUST_CHECK;
 void patch_check_release(struct patch_check *check);
 
 #endif

@@ -15,10 +15,9 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "campaign/answers.h"
-#include "campaign/sources.h"
+#include "campaign/patch_check.h"
 #include "campaign/stages.h"
 #include "patch/patch.h"
-#include "runner/hook_guard.h"
 
 static bool is_known(const struct state *s, const char *digest)
 {
@@ -187,58 +186,19 @@ static enum err_code propose(struct campaign *c, const struct patch_pool *pool, 
 	return campaign_refresh(c, reterr); /* another folder may hold the same patch */
 }
 
-/* The first finding that blocks, as one line. */
-static void blocking_reason(const struct audit_report *report, struct strbuf *text)
-{
-	for (size_t i = 0; i < report->n_findings; i++)
-		if (report->findings[i].severity == AUDIT_BLOCK) {
-			finding_text(&report->findings[i], text);
-			return;
-		}
-}
-
-/* NULL = it touches no file that would be taken for the hook (the build looks again: hook_guard.h). */
-static const char *hook_path_of(const struct patch *patch)
-{
-	for (size_t i = 0; i < patch->n_files; i++)
-		if (is_hook_path(patch->files[i]))
-			return patch->files[i];
-	return NULL;
-}
-
 static enum err_code take_patch(
 	struct campaign *c, const struct patch_pool *pool, size_t index, struct err *reterr)
 {
 	const struct patch *patch = &pool->patches[index];
+	struct patch_check check = {.refused_by = "", .reason = "", .patch = *patch};
 	if (is_known(&c->state, patch->digest))
 		return OK;
-	const char *hook = hook_path_of(patch);
-	if (hook) {
-		CLEANUP(free_ptr) char *reason = xasprintf("%s would be taken for infrarsi's own hook", hook);
-		return refuse(c, patch->name, patch->digest, "hook", reason, reterr);
-	}
-	const struct string_list *menu = &c->task.contract.precision;
-	struct audit_terms terms = {.precision = menu->items, .n_precision = menu->count};
-	struct audit_report report = {0};
-	struct err e = ERR_INIT;
-	enum err_code code =
-		audit_diff_with(&terms, patch->diff, strlen(patch->diff), sources_read_one, c, &report, &e);
-	/* What cannot be read to its end is not let through. */
-	if (code == ERR_INPUT || code == ERR_LIMIT)
-		return refuse(c, patch->name, patch->digest, "audit", e.message, reterr);
-	if (code != OK) {
-		if (reterr)
-			*reterr = e;
-		return code;
-	}
-	if (report.blocked) {
-		CLEANUP(strbuf_release) struct strbuf reason = STRBUF_INIT;
-		blocking_reason(&report, &reason);
-		code = refuse(c, patch->name, patch->digest, "audit", reason.buf, reterr);
-	} else {
-		code = propose(c, pool, index, &report, reterr);
-	}
-	audit_report_release(&report);
+	enum err_code code = patch_judge(c, &check, reterr);
+	if (code == OK && *check.refused_by)
+		code = refuse(c, patch->name, patch->digest, check.refused_by, check.reason, reterr);
+	else if (code == OK)
+		code = propose(c, pool, index, &check.report, reterr);
+	patch_check_release(&check);
 	return code;
 }
 

@@ -14,9 +14,9 @@ enum { FILE_CAP_BYTES = 256 << 10, TOGETHER_CAP_BYTES = 2 << 20 };
 /* <commit>:<folder of the task, with a slash>; by malloc. */
 static char *object_of(const struct campaign *c, const char *path)
 {
-	const char *prefix = c->state.prefix;
+	const char *prefix = c->snapshot.prefix;
 	bool needs_slash = *prefix && prefix[strlen(prefix) - 1] != '/';
-	return xasprintf("%s:%s%s%s", c->state.commit, prefix, needs_slash ? "/" : "", path);
+	return xasprintf("%s:%s%s%s", c->snapshot.commit, prefix, needs_slash ? "/" : "", path);
 }
 
 enum err_code sources_read_one(void *campaign, const char *path, struct strbuf *ret_text, struct err *reterr)

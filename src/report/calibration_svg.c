@@ -210,13 +210,15 @@ static void add_mark(
 
 static void add_name(const char *name, struct strbuf *text)
 {
-	size_t length = strlen(name), keep = MIN_OF(length, (size_t)NAME_BYTES);
+	CLEANUP(strbuf_release) struct strbuf safe = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf cut = STRBUF_INIT;
-	while (keep && keep < length && ((unsigned char)name[keep] & 0xC0) == 0x80)
+	strbuf_add_escaped(&safe, name, strlen(name));
+	size_t keep = MIN_OF(safe.len, (size_t)NAME_BYTES);
+	while (keep && keep < safe.len && ((unsigned char)safe.buf[keep] & 0xC0) == 0x80)
 		keep--;
-	strbuf_add(&cut, name, keep);
+	strbuf_add(&cut, safe.buf, keep);
 	add_xml(text, cut.buf);
-	strbuf_addstr(text, keep < length ? "..." : "");
+	strbuf_addstr(text, keep < safe.len ? "..." : "");
 }
 
 static void add_legend(const struct predictions *p, struct strbuf *text)

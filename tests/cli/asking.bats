@@ -193,8 +193,7 @@ no_secret_in() { # FOLDER...
 		ls >"$1/files.txt"
 		echo "changed" >train.c
 		cat >"$1/request.json"
-		setsid sleep 1000 >/dev/null 2>&1 &
-		echo $! >"$1/sleeper"
+		sleep 1000 3>&- &
 		echo '{"configurations": []}'
 	END
 	mkdir seen
@@ -209,6 +208,7 @@ no_secret_in() { # FOLDER...
 	[ "$(python3 -c 'import json; print(json.load(open("seen/request.json"))["schema"])')" = infrarsi-request/1 ]
 	no_secret_in .infrarsi
 	[ ! -e .infrarsi/work/trials/proposer-nosy ]
+	equals "" "$(processes_with "$PWD/seen")"
 }
 
 @test "programs that misbehave: garbage, floods, silence, death, no end" {

@@ -69,7 +69,11 @@ static void a_second_writer_is_told_who_holds_it(void **state)
 	struct err e = ERR_INIT;
 	struct ledger *first = NULL, *second = NULL;
 	char expected[64];
+	long holder = 0;
+	assert_false(ledger_is_held(f->path, &holder));
 	assert_int_equal(ledger_open(f->path, LEDGER_WRITE, &first, &e), OK);
+	assert_true(ledger_is_held(f->path, &holder));
+	assert_int_equal(holder, getpid());
 	assert_int_equal(ledger_open(f->path, LEDGER_WRITE, &second, &e), ERR_STATE);
 	snprintf(expected, sizeof(expected), "process %ld", (long)getpid());
 	assert_non_null(strstr(e.message, expected));
@@ -77,6 +81,7 @@ static void a_second_writer_is_told_who_holds_it(void **state)
 	assert_int_equal(ledger_open(f->path, LEDGER_READ, &second, &e), OK);
 	ledger_close(second);
 	ledger_close(first);
+	assert_false(ledger_is_held(f->path, &holder));
 	assert_int_equal(ledger_open(f->path, LEDGER_WRITE, &first, &e), OK);
 	ledger_close(first);
 }

@@ -26,6 +26,7 @@ struct step_mark {
 struct step_index {
 	uint32_t *slots;
 	size_t n_slots; /* a power of two */
+	size_t n_used;  /* a number that was corrected leaves its slot behind */
 	struct step_mark *marks;
 	size_t steps_capacity, marks_capacity, damaged_capacity;
 	long largest; /* number; what is above is not known yet */
@@ -96,10 +97,11 @@ static size_t slot_of(const struct step_index *index, const struct log_step *ste
 static void grow_index(struct reader *reader)
 {
 	struct step_index *index = reader->index;
-	if (index->n_slots >= 2 * (reader->facts->n_steps + 1))
+	if (index->n_slots >= 2 * (index->n_used + 1))
 		return;
 	free(index->slots);
 	index->n_slots = MAX_OF(index->n_slots * 2, (size_t)64);
+	index->n_used = reader->facts->n_steps;
 	index->slots = xcalloc(index->n_slots, sizeof(*index->slots));
 	for (size_t i = 0; i < reader->facts->n_steps; i++)
 		index->slots[slot_of(index, reader->facts->steps, reader->facts->steps[i].step)] =
@@ -147,8 +149,23 @@ static struct log_step *add_step(struct reader *reader, long step, const struct 
 	empty_step(&facts->steps[facts->n_steps], step, line);
 	reader->last_step = (long)facts->n_steps;
 	index->slots[slot_of(index, facts->steps, step)] = (uint32_t)++facts->n_steps;
+	index->n_used++;
 	index->largest = MAX_OF(index->largest, step);
 	return &facts->steps[facts->n_steps - 1];
+}
+
+bool reader_correct_last_step(struct reader *reader, long step)
+{
+	struct step_index *index = reader->index;
+	if (!reader_last_step(reader) || find_step(reader, step) >= 0)
+		return false;
+	reader->facts->steps[reader->last_step].step = step;
+	grow_index(reader);
+	uint32_t *slot = &index->slots[slot_of(index, reader->facts->steps, step)];
+	index->n_used += !*slot;
+	*slot = (uint32_t)reader->last_step + 1;
+	index->largest = MAX_OF(index->largest, step);
+	return true;
 }
 
 /* True where a number that does not go up is the same job's beginning again, not another rank's copy. */

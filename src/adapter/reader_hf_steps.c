@@ -17,8 +17,8 @@ static void correct_last_step(struct reader *reader, long done)
 	struct log_step *step = done > state->last.step ? reader_last_step(reader) : NULL;
 	if (!step || step->step != state->last.step)
 		return;
-	step->step = done;
-	state->last.step = done;
+	if (reader_correct_last_step(reader, done))
+		state->last.step = done;
 }
 
 void hf_take_bar(struct reader *reader, const struct log_line *line, const struct progress_bar *bar)

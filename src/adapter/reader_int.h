@@ -87,6 +87,9 @@ struct log_step *reader_step(struct reader *reader, long step, const struct log_
 struct log_step *reader_add_to_step(struct reader *reader, long step, const struct log_line *line);
 /* The step that reader_step() gave last, to add to; NULL = none. */
 struct log_step *reader_last_step(struct reader *reader);
+/* Gives it another number, where it has been told with too small a one; false: there is a step of that
+ * number. */
+bool reader_correct_last_step(struct reader *reader, long step);
 /* The step with this number, as it has been read; NULL = none. */
 struct log_step *reader_find_step(struct reader *reader, long step);
 /* Sets what is absent, where there is a value. */

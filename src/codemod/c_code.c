@@ -92,7 +92,8 @@ bool c_read_loop(struct rewrite *r, TSNode loop, struct c_loop *ret_loop)
 	l.first = node_dense_text(r, first);
 	l.step = read_step(r, code_field(loop, "update"), l.variable);
 	l.is_declared_here = node_is_kind(code_field(loop, "initializer"), "declaration");
-	bool has_calls = count_kind(r, first, "call_expression") || count_kind(r, l.bound_node, "call_expression");
+	bool has_calls =
+		count_kind(r, first, "call_expression") || count_kind(r, l.bound_node, "call_expression");
 	if (!l.step || has_calls || c_reason_impure(r, first) || c_reason_impure(r, l.bound_node) ||
 		subtree_has_word(r, l.bound_node, l.variable) || subtree_has_word(r, first, l.variable))
 		return false;
@@ -177,9 +178,14 @@ static void see_use(struct rewrite *r, TSNode node, void *context)
 	struct counter *c = context;
 	if (!node_text_is(r, node, c->name) || node_is_kind(ts_node_parent(node), "declaration"))
 		return;
-	for (TSNode up = ts_node_parent(node); !ts_node_is_null(up); up = ts_node_parent(up))
-		if (node_is_kind(up, "for_statement") && node_text_is(r, loop_name(up), c->name))
-			return;
+	for (TSNode up = ts_node_parent(node); !ts_node_is_null(up); up = ts_node_parent(up)) {
+		if (!node_is_kind(up, "for_statement") || !node_text_is(r, loop_name(up), c->name))
+			continue;
+		/* `for (n = n + 1; ...)` goes on from where another loop ended. */
+		bool is_before = ts_node_end_byte(node) <= ts_node_end_byte(code_field(up, "initializer"));
+		c->only &= !is_before || ts_node_eq(node, loop_name(up));
+		return;
+	}
 	c->only = false;
 }
 
@@ -205,12 +211,14 @@ TSNode c_directive_of(TSNode statement)
 	TSNode before = ts_node_prev_named_sibling(statement), none = {0};
 	while (node_is_kind(before, "comment"))
 		before = ts_node_prev_named_sibling(before);
-	return node_is_kind(before, "preproc_call") ? before : none;
+	bool is_directive = node_is_kind(before, "preproc_call") || node_is_kind(before, "preproc_if") ||
+			    node_is_kind(before, "preproc_ifdef");
+	return is_directive ? before : none;
 }
 
 bool c_directive_has(struct rewrite *r, TSNode directive, const char *word)
 {
-	return node_is_kind(directive, "preproc_call") && subtree_has_word(r, directive, "omp") &&
+	return !ts_node_is_null(directive) && subtree_has_word(r, directive, "omp") &&
 	       subtree_has_word(r, directive, word);
 }
 
@@ -235,7 +243,8 @@ bool c_is_collapsed(struct rewrite *r, TSNode loop)
 	for (TSNode up = ts_node_parent(loop); !ts_node_is_null(up); up = ts_node_parent(up)) {
 		if (node_is_kind(up, "for_statement")) {
 			TSNode directive = c_directive_of(up);
-			if (c_directive_has(r, directive, "collapse") || c_directive_has(r, directive, "ordered") ||
+			if (c_directive_has(r, directive, "collapse") ||
+				c_directive_has(r, directive, "ordered") ||
 				c_directive_has(r, directive, "tile"))
 				return true;
 		} else if (!node_is_kind(up, "compound_statement") || ts_node_named_child_count(up) != 1) {
@@ -249,17 +258,31 @@ const char *c_reason_no_place(struct rewrite *r, TSNode statement)
 {
 	if (!node_is_kind(ts_node_parent(statement), "compound_statement") || !node_indent(r, statement))
 		return "a directive does not fit where the loop stands";
-	if (!ts_node_is_null(c_directive_of(statement)))
+	if (!ts_node_is_null(c_directive_of(statement)) || file_has_word(r, "_Pragma"))
 		return "a directive belongs to the loop";
 	if (c_is_collapsed(r, statement))
 		return "the loop is one of a nest that a directive takes together";
 	return NULL;
 }
 
+bool c_add_clause(struct rewrite *r, TSNode directive, const char *clause)
+{
+	const char *text = code_text(r, directive);
+	if (strchr(text, '\\') || strstr(text, "//") || strstr(text, "/*"))
+		return false;
+	rewrite_insert(r, ts_node_start_byte(directive) + strcspn(text, "\r\n"),
+		arena_printf(r->arena, " %s", clause));
+	return true;
+}
+
+bool c_directives_at_margin(const struct rewrite *r)
+{
+	return strstr(r->file->text, "\n#pragma omp ") != NULL;
+}
+
 void c_insert_directive(struct rewrite *r, TSNode statement, const char *text)
 {
-	const char *file = r->file->text, *indent = node_indent(r, statement);
-	bool at_margin = strstr(file, "\n#pragma omp ") != NULL;
+	const char *indent = c_directives_at_margin(r) ? "" : node_indent(r, statement);
 	size_t line = ts_node_start_byte(statement) - ts_node_start_point(statement).column;
-	rewrite_insert(r, line, arena_printf(r->arena, "%s%s\n", at_margin ? "" : indent, text));
+	rewrite_insert(r, line, arena_printf(r->arena, "%s%s\n", indent, text));
 }

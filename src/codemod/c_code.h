@@ -14,7 +14,8 @@ struct c_name {
 	TSNode value;                   /* initialiser; may be null */
 	const char *type;               /* without qualifiers and stars */
 	int pointers;                   /* stars */
-	bool is_array, is_restrict, is_static, is_odd /* function, pointer to array, volatile, ... */;
+	bool is_array, is_restrict, is_static, is_volatile;
+	bool is_odd; /* a function, a pointer to an array, ... */
 };
 
 struct c_loop { /* for (v = first; v < bound; v += step) */
@@ -48,9 +49,11 @@ bool c_is_only_counter(struct rewrite *r, TSNode function, const char *name);
 /* Without side effects, of names whose declarations are seen, and no calls but those of the mathematical
  * library. NULL = it is; else why not. */
 const char *c_reason_impure(struct rewrite *r, TSNode expression);
+/* The same for one name. */
+const char *c_reason_unknown(struct rewrite *r, TSNode identifier);
 bool c_is_math_call(struct rewrite *r, TSNode call);
 
-/* The #pragma before a statement; a null node without. */
+/* The #pragma before a statement, or the #if that it may stand in; a null node without. */
 TSNode c_directive_of(TSNode statement);
 /* The #pragma is one of OpenMP and has the word. */
 bool c_directive_has(struct rewrite *r, TSNode directive, const char *word);
@@ -58,6 +61,9 @@ TSNode c_next_statement(TSNode directive);
 bool c_uses_openmp(const struct rewrite *r); /* some file of the program */
 /* A loop that a collapse() or ordered() of an outer directive may take in. */
 bool c_is_collapsed(struct rewrite *r, TSNode loop);
+/* A clause at its end; false where none can be added. */
+bool c_add_clause(struct rewrite *r, TSNode directive, const char *clause);
+bool c_directives_at_margin(const struct rewrite *r);
 /* Puts a line before the statement, as the file has its directives: at the margin or indented. */
 void c_insert_directive(struct rewrite *r, TSNode statement, const char *text);
 /* NULL: a directive can stand before the statement. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "codemod/rewrite.h"
+#include "codemod/c_code.h"
 
 static const struct pure {
 	const char *name, *type;
@@ -31,12 +31,6 @@ static const struct pure *find_pure(struct rewrite *r, TSNode call)
 		if (node_text_is(r, code_field(call, "function"), pure[i].name))
 			return &pure[i];
 	return NULL;
-}
-
-static bool is_loop(TSNode node)
-{
-	return node_is_kind(node, "for_statement") || node_is_kind(node, "while_statement") ||
-	       node_is_kind(node, "do_statement");
 }
 
 struct changes { /* of a name in a loop */
@@ -140,20 +134,13 @@ static void look_at_origin(struct rewrite *r, TSNode node, void *context)
 	l->kept &= !c.changed;
 }
 
-static TSNode function_of(TSNode node)
-{
-	while (!ts_node_is_null(node) && !node_is_kind(node, "function_definition"))
-		node = ts_node_parent(node);
-	return node;
-}
-
 /* The outermost loop in which the arguments stay as they are. */
 static TSNode loop_to_leave(struct rewrite *r, TSNode call, TSNode arguments)
 {
 	TSNode found = {0};
 	for (TSNode up = ts_node_parent(call);
 		!ts_node_is_null(up) && !node_is_kind(up, "function_definition"); up = ts_node_parent(up)) {
-		if (!is_loop(up))
+		if (!c_is_loop(up))
 			continue;
 		struct names names = {.loop = up};
 		visit_kind(r, arguments, "identifier", look_at_name, &names);
@@ -174,7 +161,7 @@ static void hoist(struct rewrite *r, TSNode call, void *context)
 	TSNode loop = loop_to_leave(r, call, arguments);
 	if (ts_node_is_null(loop))
 		return;
-	struct locals locals = {.function = function_of(call), .loop = loop, .all = true, .kept = true};
+	struct locals locals = {.function = c_function_of(call), .loop = loop, .all = true, .kept = true};
 	visit_kind(r, arguments, "identifier", look_at_origin, &locals);
 	TSNode before = ts_node_prev_named_sibling(loop);
 	if (!locals.all) {

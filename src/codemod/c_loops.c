@@ -1,124 +1,9 @@
-/* OpenMP schedules, loop order, and what a loop works out again and again. */
+/* Loop order. */
 #include "base/base.h"
 
 #include <string.h>
 
-#include "codemod/rewrite.h"
-
-/* ---- schedule ---- */
-
-static TSNode next_real(TSNode node)
-{
-	TSNode next = ts_node_next_named_sibling(node);
-	while (node_is_kind(next, "comment"))
-		next = ts_node_next_named_sibling(next);
-	return next;
-}
-
-/* The variable that a for loop counts. */
-static const char *loop_variable(struct rewrite *r, TSNode loop)
-{
-	TSNode init = code_field(loop, "initializer");
-	if (node_is_kind(init, "declaration"))
-		init = code_field(init, "declarator");
-	TSNode name = node_is_kind(init, "assignment_expression") ? code_field(init, "left")
-								  : code_field(init, "declarator");
-	return node_is_kind(name, "identifier") ? code_text(r, name) : "";
-}
-
-struct balance {
-	TSNode outer;
-	const char *variable;
-	bool uneven;
-};
-
-static void look_at_inner(struct rewrite *r, TSNode loop, void *context)
-{
-	struct balance *b = context;
-	TSNode condition = code_field(loop, "condition"), init = code_field(loop, "initializer");
-	if (ts_node_eq(loop, b->outer))
-		return;
-	b->uneven |= !ts_node_is_null(condition) && subtree_has_word(r, condition, b->variable);
-	b->uneven |= !ts_node_is_null(init) && subtree_has_word(r, init, b->variable);
-}
-
-/* Uneven passes are dealt out as threads come free. */
-static void deal_out(struct rewrite *r, TSNode pragma, const char *text)
-{
-	if (strchr(text, '\\'))
-		return;
-	rewrite_insert(r, ts_node_start_byte(pragma) + strcspn(text, "\n"), " schedule(guided)");
-	r->n_places++;
-}
-
-/* Even passes need no dealing out. */
-static void keep_together(struct rewrite *r, TSNode pragma, TSNode loop, const char *text)
-{
-	const char *given = strstr(text, "schedule(dynamic"), *close = given ? strchr(given, ')') : NULL;
-	if (!close)
-		return;
-	if (count_kind(r, loop, "if_statement") || count_kind(r, loop, "while_statement")) {
-		rewrite_refuse(r, pragma, "passes of the loop may differ in their work");
-		return;
-	}
-	size_t start = ts_node_start_byte(pragma) + (size_t)(given - text);
-	rewrite_replace(r, start, start + (size_t)(close - given) + 1, "schedule(static)");
-	r->n_places++;
-}
-
-/* Sums by thread, in the order in which threads come, or loops that pair up by their schedule. */
-static bool knows_its_thread(struct rewrite *r, TSNode pragma, TSNode loop)
-{
-	static const char *const words[] = {
-		"omp_get_thread_num", "omp_get_num_threads", "atomic", "critical", "threadprivate"};
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (subtree_has_word(r, loop, words[i]))
-			return true;
-	return subtree_has_word(r, pragma, "nowait");
-}
-
-static void choose_schedule(struct rewrite *r, TSNode pragma, void *context)
-{
-	const char *text = code_text(r, pragma);
-	TSNode loop = next_real(pragma);
-	(void)context;
-	if (!strstr(text, "omp") || !subtree_has_word(r, pragma, "for") ||
-		!node_is_kind(loop, "for_statement"))
-		return;
-	struct balance b = {.outer = loop, .variable = loop_variable(r, loop)};
-	if (!*b.variable)
-		return;
-	visit_kind(r, loop, "for_statement", look_at_inner, &b);
-	bool is_given = strstr(text, "schedule");
-	if ((b.uneven || is_given) && knows_its_thread(r, pragma, loop)) {
-		rewrite_refuse(r, pragma, "which thread does what may matter here");
-		return;
-	}
-	if (strstr(text, "reduction") || subtree_has_word(r, pragma, "ordered")) {
-		if (b.uneven || is_given)
-			rewrite_refuse(r, pragma, "a reduction's order would change with the schedule");
-	} else if (b.uneven && !is_given) {
-		deal_out(r, pragma, text);
-	} else if (!b.uneven) {
-		keep_together(r, pragma, loop, text);
-	}
-}
-
-static void run_schedule(struct rewrite *r)
-{
-	visit_kind(r, r->root, "preproc_call", choose_schedule, NULL);
-}
-
-const struct codemod codemod_c_omp_schedule = {
-	{"omp-schedule", "OpenMP loops scheduled by the shape of their work", "omp_schedule",
-		"forward,backward,optimizer",
-		"parallel for: guided where inner loops depend on the counter, static where they do not and "
-		"dynamic was asked for and nothing in the loop is conditional; not with reductions, atomics "
-		"or thread numbers",
-		LANGUAGE_C},
-	run_schedule};
-
-/* ---- order of loops ---- */
+#include "codemod/c_code.h"
 
 /*
  * for (j = 0; j < N; j++) { float s = 0; for (k = 0; k < K; k++) s += A[..k..] * B[k * N + j]; C[.. + j] = s;
@@ -141,7 +26,7 @@ static TSNode only_statement(TSNode body)
 
 static bool counts_up_from_zero(struct rewrite *r, TSNode loop)
 {
-	const char *init = node_dense_text(r, code_field(loop, "initializer")), *v = loop_variable(r, loop);
+	const char *init = node_dense_text(r, code_field(loop, "initializer")), *v = c_loop_variable(r, loop);
 	const char *update = node_dense_text(r, code_field(loop, "update"));
 	const char *condition = node_dense_text(r, code_field(loop, "condition"));
 	size_t n = strlen(init);
@@ -304,8 +189,8 @@ static void find_columns(struct rewrite *r, TSNode loop, void *context)
 	p.inner = ts_node_named_child(body, 1);
 	if (!node_is_kind(p.inner, "for_statement") || !read_total(r, ts_node_named_child(body, 0), &p))
 		return;
-	p.j = loop_variable(r, loop);
-	p.k = loop_variable(r, p.inner);
+	p.j = c_loop_variable(r, loop);
+	p.k = c_loop_variable(r, p.inner);
 	if (!*p.j || !*p.k || !read_sum(r, &p))
 		return;
 	TSNode sum = ts_node_named_child(only_statement(code_field(p.inner, "body")), 0);

@@ -42,8 +42,8 @@ static TSNode name_in(TSNode declarator)
 }
 
 /* The name among the declarators of a declaration or parameter. */
-static bool read_declaration(
-	struct rewrite *r, TSNode declaration, const char *name, enum name_place place, struct c_name *ret_name)
+static bool read_declaration(struct rewrite *r, TSNode declaration, const char *name, enum name_place place,
+	struct c_name *ret_name)
 {
 	for (uint32_t i = 0; i < ts_node_named_child_count(declaration); i++) {
 		TSNode child = ts_node_named_child(declaration, i);
@@ -52,8 +52,8 @@ static bool read_declaration(
 			continue;
 		struct c_name n = {.place = place, .declaration = declaration};
 		n.type = code_text(r, code_field(declaration, "type"));
-		n.is_odd = subtree_has_word(r, declaration, "volatile") ||
-			   subtree_has_word(r, declaration, "_Atomic") ||
+		n.is_volatile = subtree_has_word(r, declaration, "volatile");
+		n.is_odd = n.is_volatile || subtree_has_word(r, declaration, "_Atomic") ||
 			   subtree_has_word(r, declaration, "__attribute__") ||
 			   subtree_has_word(r, declaration, "register");
 		n.is_static = subtree_has_word(r, declaration, "static") ||
@@ -100,7 +100,8 @@ struct c_name c_find_name(struct rewrite *r, TSNode at, const char *name)
 		if (node_is_kind(up, "declaration") && is_inside &&
 			read_declaration(r, up, name, NAME_LOCAL, &found))
 			return found; /* of the same declaration: an earlier declarator, or itself */
-		if (node_is_kind(up, "for_statement") && node_is_kind(code_field(up, "initializer"), "declaration") &&
+		if (node_is_kind(up, "for_statement") &&
+			node_is_kind(code_field(up, "initializer"), "declaration") &&
 			read_declaration(r, code_field(up, "initializer"), name, NAME_LOCAL, &found))
 			return found;
 		if (node_is_kind(up, "function_definition")) {
@@ -116,7 +117,8 @@ struct c_name c_find_name(struct rewrite *r, TSNode at, const char *name)
 
 bool c_is_declared_in(const struct c_name *name, TSNode scope)
 {
-	return name->place == NAME_LOCAL && ts_node_start_byte(name->declaration) >= ts_node_start_byte(scope) &&
+	return name->place == NAME_LOCAL &&
+	       ts_node_start_byte(name->declaration) >= ts_node_start_byte(scope) &&
 	       ts_node_end_byte(name->declaration) <= ts_node_end_byte(scope);
 }
 
@@ -153,8 +155,9 @@ bool c_is_vector(const struct c_name *name)
 
 bool c_is_math_call(struct rewrite *r, TSNode call)
 {
-	static const char *const names[] = {"sqrt", "exp", "log", "pow", "tanh", "cos", "sin", "fabs", "erf", "exp2",
-		"log2", "log1p", "expm1", "cosh", "sinh", "tan", "atan", "floor", "ceil", "fmax", "fmin", "cbrt"};
+	static const char *const names[] = {"sqrt", "exp", "log", "pow", "tanh", "cos", "sin", "fabs", "erf",
+		"exp2", "log2", "log1p", "expm1", "cosh", "sinh", "tan", "atan", "floor", "ceil", "fmax",
+		"fmin", "cbrt"};
 	const char *name = code_text(r, code_field(call, "function"));
 	size_t n = strlen(name);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -167,8 +170,9 @@ bool c_is_math_call(struct rewrite *r, TSNode call)
 
 static bool is_known_constant(const char *name)
 {
-	static const char *const names[] = {"M_PI", "M_E", "M_SQRT2", "M_SQRT1_2", "M_2_SQRTPI", "M_LN2", "FLT_MAX",
-		"FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON", "INT_MAX", "INFINITY", "NULL"};
+	static const char *const names[] = {"M_PI", "M_E", "M_SQRT2", "M_SQRT1_2", "M_2_SQRTPI", "M_LN2",
+		"FLT_MAX", "FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON", "INT_MAX",
+		"INFINITY", "NULL"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -215,6 +219,17 @@ static bool is_constant(struct rewrite *r, const char *name)
 	return c.found && c.plain;
 }
 
+const char *c_reason_unknown(struct rewrite *r, TSNode identifier)
+{
+	const char *name = code_text(r, identifier);
+	struct c_name found = c_find_name(r, identifier, name);
+	if (found.place != NAME_UNKNOWN)
+		return found.is_volatile ? "a name is volatile" : NULL;
+	return is_constant(r, name) || is_known_constant(name)
+		       ? NULL
+		       : "a name is a macro, or declared where it is not seen";
+}
+
 struct purity {
 	const char *why;
 };
@@ -222,14 +237,8 @@ struct purity {
 static void see_name(struct rewrite *r, TSNode node, void *context)
 {
 	struct purity *p = context;
-	const char *name = code_text(r, node);
-	if (p->why || ts_node_eq(code_field(ts_node_parent(node), "function"), node))
-		return;
-	struct c_name found = c_find_name(r, node, name);
-	if (found.place == NAME_UNKNOWN && !is_constant(r, name) && !is_known_constant(name))
-		p->why = "a name is declared where it is not seen, and may be a macro";
-	else if (found.place != NAME_UNKNOWN && subtree_has_word(r, found.declaration, "volatile"))
-		p->why = "a name is volatile";
+	if (!p->why && !ts_node_eq(code_field(ts_node_parent(node), "function"), node))
+		p->why = c_reason_unknown(r, node);
 }
 
 static void see_call(struct rewrite *r, TSNode node, void *context)
@@ -239,15 +248,26 @@ static void see_call(struct rewrite *r, TSNode node, void *context)
 		p->why = "what a call does is not known";
 }
 
+static bool has_volatile(struct rewrite *r)
+{
+	if (r->volatility == VOLATILE_NOT_LOOKED)
+		r->volatility = file_has_word(r, "volatile") || file_has_word(r, "_Atomic") ||
+						strstr(r->file->text, "atomic_")
+					? VOLATILE_FOUND
+					: VOLATILE_NONE;
+	return r->volatility == VOLATILE_FOUND;
+}
+
 const char *c_reason_impure(struct rewrite *r, TSNode expression)
 {
-	static const char *const kinds[] = {"assignment_expression", "update_expression", "compound_statement",
-		"gnu_asm_expression", "compound_literal_expression", "generic_expression", "ERROR"};
+	static const char *const kinds[] = {"assignment_expression", "update_expression",
+		"compound_statement", "gnu_asm_expression", "compound_literal_expression",
+		"generic_expression", "ERROR"};
 	struct purity p = {NULL};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (count_kind(r, expression, kinds[i]))
 			return "an expression has side effects";
-	if (file_has_word(r, "volatile") || file_has_word(r, "_Atomic") || strstr(r->file->text, "atomic_"))
+	if (has_volatile(r))
 		return "the file has volatile or atomic objects";
 	visit_kind(r, expression, "call_expression", see_call, &p);
 	visit_kind(r, expression, "identifier", see_name, &p);

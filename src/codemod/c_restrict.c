@@ -1,7 +1,8 @@
 /*
  * restrict on the pointers of static functions, so that the compiler may keep values in registers and use
  * vectors. Different names are not enough, for they may stand for the same memory: every call must be in this
- * file and pass different arrays of the caller, or pointers that are restrict there.
+ * file and pass different arrays of the caller, memory that the caller allocated, or pointers that are
+ * restrict there. What an allocator of the program's own returns is not known to be anybody's alone.
  */
 #include "base/base.h"
 
@@ -88,7 +89,32 @@ static const char *base_of(struct rewrite *r, TSNode argument)
 struct memory {
 	const char *name;
 	int n, n_own; /* declarations of the name in the caller */
+	int n_changes;
 };
+
+/* `float *x = malloc(...)`: nothing else leads there, as long as the variable is not set again. */
+static bool is_fresh(struct rewrite *r, TSNode pointer)
+{
+	static const char *const names[] = {"malloc", "calloc", "aligned_alloc"};
+	TSNode init = ts_node_parent(pointer), value = code_field(init, "value");
+	while (node_is_kind(value, "cast_expression"))
+		value = code_field(value, "value");
+	if (!node_is_kind(init, "init_declarator") || !node_is_kind(value, "call_expression"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (node_text_is(r, code_field(value, "function"), names[i]))
+			return true;
+	return false;
+}
+
+static void look_at_change(struct rewrite *r, TSNode node, void *context)
+{
+	struct memory *m = context;
+	bool is_assignment = node_is_kind(node, "assignment_expression");
+	if (node_is_kind(node, "pointer_expression") && !node_text_is(r, code_field(node, "operator"), "&"))
+		return;
+	m->n_changes += node_text_is(r, code_field(node, is_assignment ? "left" : "argument"), m->name);
+}
 
 static void look_at_declaration(struct rewrite *r, TSNode name, void *context)
 {
@@ -103,7 +129,8 @@ static void look_at_declaration(struct rewrite *r, TSNode name, void *context)
 	bool is_parameter = is_array && node_is_kind(ts_node_parent(up), "parameter_declaration");
 	m->n += is_array || is_pointer || is_other || node_is_kind(up, "declaration") ||
 		node_is_kind(up, "parameter_declaration");
-	m->n_own += (is_array && !is_parameter) || (is_pointer && subtree_has_word(r, up, "restrict"));
+	m->n_own += (is_array && !is_parameter) ||
+		    (is_pointer && (subtree_has_word(r, up, "restrict") || is_fresh(r, up)));
 }
 
 static bool is_own_memory(struct rewrite *r, TSNode call, const char *name)
@@ -113,7 +140,10 @@ static bool is_own_memory(struct rewrite *r, TSNode call, const char *name)
 	while (!ts_node_is_null(caller) && !node_is_kind(caller, "function_definition"))
 		caller = ts_node_parent(caller);
 	visit_kind(r, caller, "identifier", look_at_declaration, &m);
-	return m.n == 1 && m.n_own == 1;
+	visit_kind(r, caller, "assignment_expression", look_at_change, &m);
+	visit_kind(r, caller, "update_expression", look_at_change, &m);
+	visit_kind(r, caller, "pointer_expression", look_at_change, &m);
+	return m.n == 1 && m.n_own == 1 && !m.n_changes;
 }
 
 static void check_call(struct rewrite *r, TSNode call, void *context)
@@ -184,11 +214,11 @@ static void run(struct rewrite *r)
 	visit_kind(r, r->root, "function_definition", consider, NULL);
 }
 
-const struct codemod codemod_c_restrict = {
-	{"restrict", "pointers that do not overlap are said not to", "tile_size",
-		"forward,backward,optimizer",
-		"static functions with two or more pointers to numbers, "
-		"one of them written, whose calls all stand "
-		"in the file and pass different arrays of the caller or restrict pointers",
-		LANGUAGE_C},
+const struct codemod codemod_c_restrict = {{"restrict", "pointers that do not overlap are said not to",
+						   "tile_size", "forward,backward,optimizer",
+						   "static functions with two or more pointers to numbers, "
+						   "one of them written, whose calls all stand "
+						   "in the file and pass different arrays of the caller, "
+						   "what it got from malloc, or restrict pointers",
+						   LANGUAGE_C},
 	run};

@@ -8,14 +8,24 @@
 
 static const struct codemod *const table[] = {
 	&codemod_py_fused_optimizer,
+	&codemod_py_foreach_optimizer,
 	&codemod_py_set_to_none,
+	&codemod_py_clip_foreach,
+	&codemod_py_grad_norm,
 	&codemod_py_bucket_view,
+	&codemod_py_static_graph,
 	&codemod_py_pin_memory,
 	&codemod_py_attention,
+	&codemod_py_gelu,
+	&codemod_py_channels_last,
 	&codemod_py_compile,
 	&codemod_py_item_sync,
 	&codemod_c_restrict,
 	&codemod_c_omp_schedule,
+	&codemod_c_short_loops,
+	&codemod_c_omp_parallel,
+	&codemod_c_simd_reduction,
+	&codemod_c_simd_loops,
 	&codemod_c_loop_order,
 	&codemod_c_hoist,
 };
@@ -110,7 +120,8 @@ enum err_code codemod_run(const struct codemod_file *files, size_t n_files, stru
 		const struct program python = program_of(parsed, n_files, LANGUAGE_PYTHON, arena);
 		const struct program c = program_of(parsed, n_files, LANGUAGE_C, arena);
 		for (size_t i = 0; i < ARRAY_LEN(table); i++)
-			run_codemod(table[i], table[i]->info.language == LANGUAGE_C ? &c : &python, ret_result);
+			run_codemod(
+				table[i], table[i]->info.language == LANGUAGE_C ? &c : &python, ret_result);
 	}
 	for (size_t i = 0; i < n_files; i++)
 		syntax_free(&parsed[i].tree);

@@ -6,33 +6,39 @@
 
 #include "codemod/rewrite.h"
 
-static bool is_torch_optimizer(struct rewrite *r, TSNode call)
+static bool is_torch_optimizer(struct rewrite *r, TSNode call, const char *const *names)
 {
-	static const char *const names[] = {"Adam", "AdamW", "SGD", "Adagrad"};
 	TSNode function = code_field(call, "function");
 	const char *owner =
 		node_is_kind(function, "attribute") ? code_text(r, code_field(function, "object")) : "";
 	bool from_torch = strcmp(owner, "optim") == 0 || strcmp(owner, "torch.optim") == 0 ||
 			  (!*owner && file_has_word(r, "torch.optim") && file_has_word(r, "from"));
-	for (size_t i = 0; from_torch && i < ARRAY_LEN(names); i++)
+	for (size_t i = 0; from_torch && names[i]; i++)
 		if (strcmp(call_name(r, call), names[i]) == 0)
 			return true;
 	return false;
 }
 
-static void fuse(struct rewrite *r, TSNode call, void *context)
+/* NULL: an implementation may be chosen. */
+static const char *reason_chosen(struct rewrite *r, TSNode call)
 {
 	static const char *const choices[] = {"fused", "foreach", "capturable", "differentiable"};
-	(void)context;
-	if (!is_torch_optimizer(r, call))
-		return;
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
-		if (!ts_node_is_null(call_keyword(r, call, choices[i]))) {
-			rewrite_refuse(r, call, "the optimizer's implementation is chosen already");
-			return;
-		}
-	if (call_has_splat(call)) {
-		rewrite_refuse(r, call, "its arguments come from elsewhere and may choose an implementation");
+		if (!ts_node_is_null(call_keyword(r, call, choices[i])))
+			return "the optimizer's implementation is chosen already";
+	return call_has_splat(call) ? "its arguments come from elsewhere and may choose an implementation"
+				    : NULL;
+}
+
+static void fuse(struct rewrite *r, TSNode call, void *context)
+{
+	static const char *const names[] = {"Adam", "AdamW", "SGD", "Adagrad", NULL};
+	(void)context;
+	if (!is_torch_optimizer(r, call, names))
+		return;
+	const char *why = reason_chosen(r, call);
+	if (why) {
+		rewrite_refuse(r, call, why);
 		return;
 	}
 	if (file_has_word(r, "GradScaler")) {
@@ -54,6 +60,36 @@ const struct codemod codemod_py_fused_optimizer = {
 		"GradScaler or arguments from elsewhere",
 		LANGUAGE_PYTHON},
 	run_fused};
+
+/* Where there is no fused kernel. On GPUs torch 2 does so by itself, on processors it goes tensor by tensor.
+ */
+static void take_together(struct rewrite *r, TSNode call, void *context)
+{
+	static const char *const names[] = {
+		"RMSprop", "NAdam", "RAdam", "Adamax", "Adadelta", "Rprop", "ASGD", NULL};
+	(void)context;
+	if (!is_torch_optimizer(r, call, names))
+		return;
+	const char *why = reason_chosen(r, call);
+	if (why)
+		rewrite_refuse(r, call, why);
+	else
+		call_add_argument(r, call, "foreach=True");
+}
+
+static void run_foreach(struct rewrite *r)
+{
+	visit_kind(r, r->root, "call", take_together, NULL);
+}
+
+const struct codemod codemod_py_foreach_optimizer = {
+	{"foreach-optimizer", "the optimizer's update for all parameters at once (foreach=True)",
+		"fused_optimizer", "optimizer",
+		"optimizers of torch.optim without a fused kernel (RMSprop, NAdam, RAdam, Adamax, Adadelta, "
+		"Rprop, "
+		"ASGD) whose implementation is not chosen; takes memory for copies of the parameters' size",
+		LANGUAGE_PYTHON},
+	run_foreach};
 
 /* With zeros the optimizer also updates what had no gradient (decay, momentum); with none it does not. */
 static bool is_about_gradients(const char *name)

@@ -20,7 +20,8 @@ struct source { /* a file that parses */
 
 struct rewrite {
 	struct arena *arena;
-	const struct source *sources; /* of the same language: the file and what else belongs to the program */
+	const struct source
+		*sources; /* of the same language: the file and what else belongs to the program */
 	size_t n_sources;
 	const struct codemod_file *file;
 	TSNode root;
@@ -29,6 +30,7 @@ struct rewrite {
 	const char *refusal; /* the first */
 	int refusal_line;
 	int n_places;
+	enum { VOLATILE_NOT_LOOKED, VOLATILE_NONE, VOLATILE_FOUND } volatility; /* of the file */
 };
 
 struct codemod {
@@ -36,9 +38,12 @@ struct codemod {
 	void (*run)(struct rewrite *r); /* one file */
 };
 
-extern const struct codemod codemod_py_fused_optimizer, codemod_py_set_to_none, codemod_py_bucket_view,
-	codemod_py_pin_memory, codemod_py_attention, codemod_py_compile, codemod_py_item_sync,
-	codemod_c_restrict, codemod_c_omp_schedule, codemod_c_loop_order, codemod_c_hoist;
+extern const struct codemod codemod_py_fused_optimizer, codemod_py_foreach_optimizer, codemod_py_set_to_none,
+	codemod_py_clip_foreach, codemod_py_grad_norm, codemod_py_bucket_view, codemod_py_static_graph,
+	codemod_py_pin_memory, codemod_py_attention, codemod_py_gelu, codemod_py_channels_last,
+	codemod_py_compile, codemod_py_item_sync, codemod_c_restrict, codemod_c_omp_schedule,
+	codemod_c_short_loops, codemod_c_omp_parallel, codemod_c_simd_reduction, codemod_c_simd_loops,
+	codemod_c_loop_order, codemod_c_hoist;
 
 void rewrite_replace(struct rewrite *r, size_t start, size_t end, const char *text);
 void rewrite_insert(struct rewrite *r, size_t at, const char *text);

@@ -13,6 +13,8 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "codemod/codemod.h"
+#include "examples_threads.h"
+#include "examples_torch.h"
 
 #define TORCH "import torch\nfrom torch import optim\n"
 #define ATTENTION(scale, mask, between, tail)                                                                \
@@ -33,12 +35,7 @@
 #define NOT_OWN                                                                                              \
 	"the result is kept in another type, or may be read in the loop (restrict would say that it is not)"
 
-/* wanted: lines that must be in the diff, or NULL; reason: of the refusal, or NULL. */
-static const struct example {
-	const char *codemod, *path, *text;
-	const char *wanted[4];
-	const char *reason;
-} examples[] = {
+static const struct example examples[] = {
 	{"fused-optimizer", "t.py", TORCH "o = optim.AdamW(model.parameters(), lr=1e-3)\n",
 		{"+o = optim.AdamW(model.parameters(), lr=1e-3, fused=True)\n"}, NULL},
 	{"fused-optimizer", "t.py", TORCH "o = torch.optim.SGD(\n    params,\n    lr=1,\n)\n",
@@ -252,34 +249,47 @@ static void check(size_t index, const struct example *e, const struct codemod_re
 			e->reason ? e->reason : "");
 }
 
+static const struct table {
+	const struct example *examples;
+	size_t n;
+} tables[] = {
+	{examples, ARRAY_LEN(examples)},
+	{thread_examples, ARRAY_LEN(thread_examples)},
+	{torch_examples, ARRAY_LEN(torch_examples)},
+};
+
 static void does_what_it_says(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
-		const struct example *e = &examples[i];
-		const struct codemod_file file = {e->path, e->text, strlen(e->text)};
-		struct arena arena = {0};
-		struct codemod_result result;
-		struct err err = ERR_INIT;
-		assert_int_equal(codemod_run(&file, 1, &arena, &result, &err), OK);
-		check(i, e, &result);
-		arena_release(&arena);
-	}
+	for (size_t k = 0; k < ARRAY_LEN(tables); k++)
+		for (size_t i = 0; i < tables[k].n; i++) {
+			const struct example *e = &tables[k].examples[i];
+			const struct codemod_file file = {e->path, e->text, strlen(e->text)};
+			struct arena arena = {0};
+			struct codemod_result result;
+			struct err err = ERR_INIT;
+			assert_int_equal(codemod_run(&file, 1, &arena, &result, &err), OK);
+			check(i, e, &result);
+			arena_release(&arena);
+		}
 }
 
 /* Every codemod has an example that it changes and one that it leaves alone. */
 static void examples_cover_all(void **state)
 {
 	(void)state;
-	for (size_t k = 0; codemod_list(k); k++) {
+	for (size_t c = 0; codemod_list(c); c++) {
 		int changed = 0, left = 0;
-		for (size_t i = 0; i < ARRAY_LEN(examples); i++)
-			if (strcmp(examples[i].codemod, codemod_list(k)->name) == 0) {
-				changed += examples[i].wanted[0] != NULL;
-				left += examples[i].wanted[0] == NULL;
+		for (size_t k = 0; k < ARRAY_LEN(tables); k++)
+			for (size_t i = 0; i < tables[k].n; i++) {
+				const struct example *e = &tables[k].examples[i];
+				if (strcmp(e->codemod, codemod_list(c)->name) != 0)
+					continue;
+				changed += e->wanted[0] != NULL;
+				left += e->wanted[0] == NULL;
 			}
 		if (!changed || !left)
-			fail_msg("%s", codemod_list(k)->name);
+			fail_msg("%s", codemod_list(c)->name);
 	}
 }
 

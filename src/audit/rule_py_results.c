@@ -184,13 +184,18 @@ static bool is_module(const struct change *change, const struct fact *f, const c
 static bool drops_a_term(const struct change *change, const struct fact *f, const char *before)
 {
 	struct token t;
+	bool in_module = false;
 	if (!text_has_token(before, "+") || text_has_token(f->value, "+"))
 		return false;
 	for (const char *at = before; next_token(&at, &t);) {
 		char name[80] = "";
 		memcpy(name, t.text, MIN_OF(t.length, sizeof(name) - 1));
-		bool called = strncmp(at, " (", 2) == 0, module = strncmp(at, " . ", 3) == 0;
-		if (text_has_identifier(name) && !called && !(module && is_module(change, f, name)) &&
+		bool called = strncmp(at, " (", 2) == 0, has_part = strncmp(at, " . ", 3) == 0;
+		/* math.pi is a constant of a module, and no term. */
+		bool is_part = in_module && text_has_identifier(name);
+		bool module = has_part && is_module(change, f, name);
+		in_module = module || (in_module && !is_part);
+		if (text_has_identifier(name) && !called && !module && !is_part &&
 			!text_has_token(f->value, name) &&
 			py_count_uses(change, true, name, f->function) <
 				py_count_uses(change, false, name, f->function) &&

@@ -21,9 +21,11 @@ static void print_result(const struct apply_result *r, bool undone)
 	else if (r->branch)
 		strbuf_addf(&text,
 			"Checked: no file changed since the search. Wrote 1 launch file and %d patch%s on "
-			"branch '%s' (%d commits, one per change).\nUndo: %s    Use: git switch %s && "
-			"./run-fast.sh\n",
-			r->n_patches, r->n_patches == 1 ? "" : "es", r->branch, r->n_commits, r->undo,
+			"branch '%s' (%d commits: %seach patch, the launch file).\nUndo: %s    Use: git "
+			"switch "
+			"%s && ./run-fast.sh\n",
+			r->n_patches, r->n_patches == 1 ? "" : "es", r->branch, r->n_commits,
+			r->n_commits > r->n_patches + 1 ? "what was not committed, " : "", r->undo,
 			r->branch);
 	else
 		strbuf_addf(&text,

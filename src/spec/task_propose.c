@@ -221,6 +221,21 @@ static enum err_code check_price(const struct task_draft *draft, const struct pr
 	return OK;
 }
 
+/* What patches may make of the job must not reach the key of who wrote them. */
+static enum err_code check_key_stays(const struct task_draft *draft, const struct proposer *p,
+	const struct tree_node *node, struct err *reterr)
+{
+	const struct string_list *passed = &draft->task.launch.pass_env;
+	for (size_t i = 0; p->key_env && i < passed->count; i++)
+		if (strcmp(passed->items[i], p->key_env) == 0)
+			return node_error(&draft->reader, tree_find(node, "key_env"), reterr,
+				"proposers.key_env: launch.pass_env hands %s to the job: a proposer's key "
+				"stays "
+				"with infrarsi",
+				p->key_env);
+	return OK;
+}
+
 static enum err_code check_on_disk(const struct task_draft *draft, const struct proposer *p,
 	const struct tree_node *node, struct err *reterr)
 {
@@ -246,6 +261,7 @@ enum err_code task_check_proposers(struct task_draft *draft, struct err *reterr)
 	TRY(name_them(draft, list, reterr));
 	const struct tree_node *node = list->first;
 	for (size_t i = 0; i < draft->task.n_proposers; i++, node = node->next) {
+		TRY(check_key_stays(draft, &draft->task.proposers[i], node, reterr));
 		TRY(check_price(draft, &draft->task.proposers[i], node, reterr));
 		TRY(check_on_disk(draft, &draft->task.proposers[i], node, reterr));
 	}

@@ -171,6 +171,12 @@ refused_at() { # LINE:COLUMN TEXT
 	refused_at 27:40 "proposers.base_url: a key is sent over https only, or to this machine"
 }
 
+@test "a key that the job would get" {
+	sed -i 's/^  timeout: 1m/  timeout: 1m\n  pass_env: [KEY]/' infrarsi.yaml
+	proposer '{kind: openai, model: m, base_url: "https://example.org/v1", key_env: KEY}'
+	refused_at 28:75 "proposers.key_env: launch.pass_env hands KEY to the job"
+}
+
 @test "a limit of money without a price" {
 	proposer '{kind: anthropic, model: m, budget: {usd: 3}}'
 	refused_at 27:47 "proposers.budget.usd: say price"

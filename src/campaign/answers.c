@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <glob.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +29,30 @@ static bool name_is_taken(const struct state *s, const char *name)
 	return false;
 }
 
+enum { FILES_MAX = 500 };
+
+/* Of all proposers: the names of their patches are in one space. */
+static bool file_exists(const struct campaign *c, const char *name)
+{
+	CLEANUP(free_ptr) char *pattern = xasprintf("%s/proposed/*/%s.*", c->dir, name);
+	glob_t found;
+	bool exists = glob(pattern, 0, NULL, &found) == 0;
+	if (exists)
+		globfree(&found);
+	return exists;
+}
+
+static size_t count_files(const char *folder)
+{
+	CLEANUP(free_ptr) char *pattern = xasprintf("%s/*", folder);
+	glob_t found;
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return 0;
+	size_t n = found.gl_pathc;
+	globfree(&found);
+	return n;
+}
+
 static char *file_of(const char *folder, const char *name, bool is_edits)
 {
 	return xasprintf("%s/%s%s", folder, name, is_edits ? ".edits.json" : ".diff");
@@ -47,12 +72,10 @@ static char *free_name(const struct campaign *c, const char *folder, const struc
 	const struct strbuf *text)
 {
 	for (int i = 1;; i++) {
-		char *name = i == 1 ? xstrdup(patch->name) : xasprintf("%s%d", patch->name, i);
+		char *name = i == 1 ? xstrdup(patch->name) : xasprintf("%s-%d", patch->name, i);
 		CLEANUP(free_ptr) char *path = file_of(folder, name, patch->is_edits);
-		CLEANUP(free_ptr) char *other = file_of(folder, name, !patch->is_edits);
 		bool is_repeated = holds(path, text);
-		if (!is_repeated && !name_is_taken(&c->state, name) && !path_exists(path) &&
-			!path_exists(other))
+		if (!is_repeated && !name_is_taken(&c->state, name) && !file_exists(c, name))
 			return name;
 		free_ptr(&name);
 		if (is_repeated)
@@ -112,7 +135,7 @@ static enum err_code write_patches(
 		else
 			write_diff(patch, &text);
 		CLEANUP(free_ptr) char *name = free_name(c, folder, patch, &text);
-		if (!name)
+		if (!name || count_files(folder) >= FILES_MAX)
 			continue;
 		CLEANUP(free_ptr) char *path = file_of(folder, name, patch->is_edits);
 		TRY(make_dirs(folder, 0755, reterr));
@@ -183,13 +206,22 @@ static const char *digest_of(const struct space *space, const char *name)
 	return "";
 }
 
-static json_t *reviews_json(const struct state *s, const struct answer *answer)
+/* What it was shown is what it speaks of, where the name is the same. */
+static json_t *reviews_json(const struct state *s, const struct given_answer *given)
 {
+	const struct answer *answer = given->answer;
+	const char *shown = given->shown_patch ? given->shown_patch : "", *shown_name = "";
 	json_t *list = json_array();
+	for (size_t i = 0; i < s->space.n_patches && *shown; i++)
+		if (strcmp(s->space.patches[i].digest, shown) == 0)
+			shown_name = s->space.patches[i].name;
 	for (size_t i = 0; i < answer->n_reviews; i++) {
 		const struct proposed_review *r = &answer->reviews[i];
+		bool was_shown = *shown && strcmp(r->patch, shown_name) == 0;
 		json_t *item = json_object();
-		json_object_set_new(item, "patch", json_string(digest_of(&s->space, r->patch)));
+		json_object_set_new(
+			item, "patch", json_string(was_shown ? shown : digest_of(&s->space, r->patch)));
+		json_object_set_new(item, "shown", json_boolean(was_shown));
 		json_object_set_new(item, "accept", json_boolean(r->accept));
 		json_object_set_new(item, "reason", json_from_text(r->reason ? r->reason : ""));
 		json_array_append_new(list, item);
@@ -247,13 +279,15 @@ static json_t *body_of(const struct campaign *c, const struct given_answer *give
 	json_object_set_new(body, "error", json_from_text(given->answer ? "" : given->failure));
 	if (given->cost)
 		json_object_set_new(body, "cost", cost_json(given->cost));
+	if (given->is_outsider)
+		json_object_set_new(body, "unasked", json_true());
 	if (given->n_conflicts)
 		json_object_set_new(body, "conflicts", conflicts_json(s, given));
 	if (!given->answer)
 		return body;
 	json_object_set_new(body, "configurations", configurations_json(s, given));
 	json_object_set_new(body, "priors", priors_json(s, given->answer));
-	json_object_set_new(body, "reviews", reviews_json(s, given->answer));
+	json_object_set_new(body, "reviews", reviews_json(s, given));
 	json_object_set_new(body, "dropped", dropped_json(given->answer));
 	return body;
 }

@@ -18,7 +18,9 @@ struct given_answer {
 	const struct answer *answer; /* NULL = there is none, and `failure` says why */
 	const char *failure;
 	const struct chat_cost *cost; /* NULL = nobody was asked */
+	bool is_outsider;             /* it came by the inbox */
 	bool measure;                 /* its configurations are run, whatever the search makes of them */
+	const char *shown_patch;      /* digest of the patch that it was asked to review; NULL or "" = none */
 	const struct known_conflict *conflicts;
 	size_t n_conflicts;
 };

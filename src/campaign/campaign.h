@@ -94,6 +94,7 @@ struct campaign {
 	 * patches_gather(). */
 	bool *patch_gone;
 	size_t n_patch_gone;
+	size_t n_clashes_noted, n_strangers_noted; /* what patches_gather() has said already */
 	bool early_stop; /* search trials that are slower than the best so far are stopped; set by
 			    search_run() */
 	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */

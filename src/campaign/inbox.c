@@ -282,3 +282,8 @@ enum err_code inbox_done(const char *dir, const char *name, struct err *reterr)
 		return err_set(reterr, ERR_INPUT, "no name of a suggestion: '%s'", name);
 	return move_to(dir, name, "taken", reterr);
 }
+
+enum err_code inbox_refuse(const char *dir, const char *name, struct err *reterr)
+{
+	return move_to(dir, name, "refused", reterr);
+}

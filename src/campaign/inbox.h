@@ -56,6 +56,9 @@ enum err_code inbox_list(
 /* Moves a listed file to inbox/taken/; one that is gone is fine. */
 enum err_code inbox_done(const char *dir, const char *name, struct err *reterr) MUST_CHECK;
 
+/* Moves a listed file to inbox/refused/: what it suggests cannot be used. */
+enum err_code inbox_refuse(const char *dir, const char *name, struct err *reterr) MUST_CHECK;
+
 /* How many files wait. */
 size_t inbox_count(const char *dir);
 

@@ -240,8 +240,9 @@ static void leave_strangers_out(struct campaign *c)
 			c->patch_gone[i] = true;
 			n++;
 		}
-	if (!n)
+	if (n <= c->n_strangers_noted)
 		return;
+	c->n_strangers_noted = n;
 	CLEANUP(free_ptr)
 	char *text =
 		xasprintf("%zu patch%s of models or programs %s not tried: there is no sandbox here (%s); "
@@ -269,7 +270,9 @@ static void note_clashes(struct campaign *c)
 	enum { SHOWN = 10 };
 	const struct state *s = &c->state;
 	size_t n = 0;
-	for (size_t i = 0; i < s->n_clashes; i++) {
+	size_t from = c->n_clashes_noted;
+	c->n_clashes_noted = s->n_clashes;
+	for (size_t i = from; i < s->n_clashes; i++) {
 		const struct patch_clash *clash = &s->clashes[i];
 		if (c->patch_gone[clash->first] || c->patch_gone[clash->second] || n++ >= SHOWN)
 			continue;
@@ -291,6 +294,17 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+/* Of proposers that the task names, and of outsiders: who was taken out of the task file takes what he gave
+ * along. */
+static bool is_wanted(const struct campaign *c, const char *name)
+{
+	int index = state_find_proposer(&c->state, name);
+	for (size_t i = 0; i < c->task.n_proposers; i++)
+		if (strcmp(c->task.proposers[i].name, name) == 0)
+			return true;
+	return index >= 0 && c->state.proposers[index].is_outsider;
+}
+
 /* What proposers gave, and what came unasked, in the order of their names. */
 static enum err_code list_given(const struct campaign *c, struct arena *arena, struct patch_source **sources,
 	size_t *n, struct err *reterr)
@@ -302,9 +316,11 @@ static enum err_code list_given(const struct campaign *c, struct arena *arena, s
 	if (count < 0 && errno != ENOENT)
 		return err_errno(reterr, "cannot list %s", folder);
 	for (int i = 0; i < count; i++) {
-		grow_array(sources, &room, *n + 1, sizeof(**sources));
-		(*sources)[(*n)++] =
-			(struct patch_source){.dir = arena_printf(arena, "%s%s", folder, entries[i]->d_name)};
+		const char *dir = arena_printf(arena, "%s%s", folder, entries[i]->d_name);
+		if (is_wanted(c, entries[i]->d_name) && path_is_dir(dir)) {
+			grow_array(sources, &room, *n + 1, sizeof(**sources));
+			(*sources)[(*n)++] = (struct patch_source){.dir = dir};
+		}
 		free(entries[i]);
 	}
 	free(entries);
@@ -333,16 +349,22 @@ static enum err_code list_sources(const struct campaign *c, struct arena *arena,
 	return list_given(c, arena, ret_sources, ret_count, reterr);
 }
 
-static enum err_code gather(struct campaign *c, struct presence *now, struct err *reterr)
+static enum err_code read_pool(struct campaign *c, struct patch_pool *ret_pool, struct err *reterr)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-	struct patch_pool pool = {0};
 	CLEANUP(free_ptr) struct patch_source *sources = NULL;
 	size_t n = 0;
 	TRY(list_sources(c, &arena, &sources, &n, reterr));
 	if (!n)
 		return OK;
-	TRY(patch_pool_read(&c->task, c->snapshot.commit, c->snapshot.prefix, sources, n, &pool, reterr));
+	return patch_pool_read(
+		&c->task, c->snapshot.commit, c->snapshot.prefix, sources, n, ret_pool, reterr);
+}
+
+static enum err_code gather(struct campaign *c, struct presence *now, struct err *reterr)
+{
+	struct patch_pool pool = {0};
+	TRY(read_pool(c, &pool, reterr));
 	enum err_code code = OK;
 	for (size_t i = 0; i < pool.n_refused && code == OK; i++)
 		code = refuse(c, pool.refused[i].name, "", "patch", pool.refused[i].reason, reterr);
@@ -351,6 +373,18 @@ static enum err_code gather(struct campaign *c, struct presence *now, struct err
 	note_present(c, &pool, now);
 	patch_pool_release(&pool);
 	return code;
+}
+
+enum err_code patches_find_gone(struct campaign *c, struct err *reterr)
+{
+	struct patch_pool pool = {0};
+	struct presence now = {0};
+	TRY(read_pool(c, &pool, reterr));
+	note_present(c, &pool, &now);
+	mark_gone(c, &now);
+	patch_pool_release(&pool);
+	free(now.digests);
+	return OK;
 }
 
 enum err_code patches_gather(struct campaign *c, struct err *reterr)

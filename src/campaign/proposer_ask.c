@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -12,6 +13,7 @@
 #include "propose/command.h"
 #include "propose/prompt.h"
 #include "propose/transcript.h"
+#include "runner/find_program.h"
 #include "runner/workspace.h"
 
 static const double per_million = 1e-6;
@@ -42,12 +44,37 @@ static enum err_code check_transcript(const struct campaign *c, const struct pro
 	return code == OK ? OK : err_prefix(reterr, code, "proposer %s", p->name);
 }
 
+/* A word with a slash that names a file of the task's folder is that file. */
+static const char *word_of(const struct campaign *c, const char *word, struct arena *arena)
+{
+	if (*word == '/' || !strchr(word, '/'))
+		return word;
+	const char *path = from_root(c, word, arena);
+	return path_exists(path) ? path : word;
+}
+
+static enum err_code check_program(const struct campaign *c, const struct proposer *p, struct err *reterr)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	char path[4096];
+	const char *word = word_of(c, p->command.items[0], &arena);
+	if (strchr(word, '/') ? access(word, X_OK) == 0 : find_program(word, path, sizeof(path)))
+		return OK;
+	return err_set(reterr, ERR_STATE,
+		"proposer %s: there is no program '%s' that can be run; mend its command, or take it out of "
+		"the "
+		"task file",
+		p->name, word);
+}
+
 enum err_code proposer_check(const struct campaign *c, const struct proposer *p, struct err *reterr)
 {
 	switch (p->kind) {
 	case PROPOSE_OPENAI:
 	case PROPOSE_ANTHROPIC:
 		return check_key(p, reterr);
+	case PROPOSE_COMMAND:
+		return check_program(c, p, reterr);
 	case PROPOSE_REPLAY:
 		return check_transcript(c, p, reterr);
 	default:
@@ -80,8 +107,8 @@ struct chat_question proposer_question_to_model(
 }
 
 static enum err_code ask_model(struct campaign *c, const struct proposer_question *q,
-	const struct chat_question *question, struct strbuf *ret_text, struct chat_cost *cost,
-	struct err *reterr)
+	const struct chat_question *question, struct strbuf *ret_text, bool *ret_is_cut,
+	struct chat_cost *cost, struct err *reterr)
 {
 	const struct proposer *p = q->proposer;
 	const struct chat_endpoint endpoint = {
@@ -103,9 +130,22 @@ static enum err_code ask_model(struct campaign *c, const struct proposer_questio
 	if (code == OK) {
 		strbuf_clear(ret_text);
 		strbuf_add(ret_text, reply.text.buf, reply.text.len);
+		*ret_is_cut = reply.cut;
 	}
 	chat_reply_release(&reply);
 	return code;
+}
+
+/* Of a model's answer that its limit cut, that is what was wrong with it: for the model and for the user. */
+static enum err_code read_answer(const struct campaign *c, const struct proposer *p,
+	const struct strbuf *text, bool is_cut, struct arena *arena, struct answer *ret_answer,
+	struct err *reterr)
+{
+	enum err_code code = answer_parse(text->buf, text->len, &c->state.space, arena, ret_answer, reterr);
+	if (code != ERR_INPUT || !is_cut)
+		return code;
+	return err_prefix(
+		reterr, code, "it was cut at %d tokens, its max_output_tokens", p->max_output_tokens);
 }
 
 /* The question, and once more with what was wrong with the answer. */
@@ -118,19 +158,19 @@ static enum err_code converse(struct campaign *c, const struct proposer_question
 	prompt_build(q->request, &prompt);
 	struct chat_message messages[3];
 	struct chat_question question = proposer_question_to_model(q->proposer, &prompt, messages);
-	enum err_code code = ask_model(c, q, &question, text, cost, reterr);
+	bool is_cut = false;
+	enum err_code code = ask_model(c, q, &question, text, &is_cut, cost, reterr);
 	if (code == OK) {
-		code = answer_parse(text->buf, text->len, &c->state.space, arena, ret_answer, &problem);
+		code = read_answer(c, q->proposer, text, is_cut, arena, ret_answer, &problem);
 		if (code == ERR_INPUT) {
 			const char *first = arena_strndup(arena, text->buf, text->len);
 			prompt_build_repair(problem.message, &repair);
 			messages[1] = (struct chat_message){.from_model = true, .text = first};
 			messages[2] = (struct chat_message){.text = repair.buf};
 			question.n_messages = ARRAY_LEN(messages);
-			code = ask_model(c, q, &question, text, cost, &problem);
+			code = ask_model(c, q, &question, text, &is_cut, cost, &problem);
 			if (code == OK)
-				code = answer_parse(
-					text->buf, text->len, &c->state.space, arena, ret_answer, &problem);
+				code = read_answer(c, q->proposer, text, is_cut, arena, ret_answer, &problem);
 		}
 		if (code != OK && reterr)
 			*reterr = problem;
@@ -162,15 +202,6 @@ static enum err_code make_scratch(
 	TRY(workspace_build(&c->runner, &request, NULL, NULL, &build, reterr));
 	TRY(workspace_trial_remove(work, name, reterr));
 	return workspace_trial(&build, work, name, ret_dir, reterr);
-}
-
-/* A word with a slash that names a file of the task's folder is that file. */
-static const char *word_of(const struct campaign *c, const char *word, struct arena *arena)
-{
-	if (*word == '/' || !strchr(word, '/'))
-		return word;
-	const char *path = from_root(c, word, arena);
-	return path_exists(path) ? path : word;
 }
 
 static const char *const *with_end(const struct string_list *list, struct arena *arena)
@@ -262,12 +293,13 @@ enum err_code proposer_ask(struct campaign *c, const struct proposer_question *q
 		asks[question->proposer->kind](c, question, arena, &text, ret_answer, ret_cost, reterr);
 	/* Also what could not be read: it is what a person wants to see. */
 	if (text.len && question->proposer->kind != PROPOSE_REPLAY) {
+		/* It was paid for, and the ledger has what it says: no reason to lose it. */
 		struct err why = ERR_INIT;
-		enum err_code kept = keep_transcript(c, question, &text, ret_cost, &why);
-		if (kept != OK && code == OK) {
-			if (reterr)
-				*reterr = why;
-			return kept;
+		if (keep_transcript(c, question, &text, ret_cost, &why) != OK) {
+			CLEANUP(free_ptr)
+			char *note = xasprintf("the transcript of %s lacks this answer: %s",
+				question->proposer->name, why.message);
+			campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = note});
 		}
 	}
 	return code;

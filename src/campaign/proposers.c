@@ -88,54 +88,72 @@ static bool was_reviewed_by(const struct state *s, int source, size_t patch)
 	return false;
 }
 
-/* A patch that waits for a review and that it has not looked at; n_patches = none. */
-static size_t patch_to_review(const struct campaign *c, const struct proposer *p)
+static bool waits_for_review(const struct campaign *c, size_t patch)
+{
+	const struct state *s = &c->state;
+	bool is_gone = patch < c->n_patch_gone && c->patch_gone[patch];
+	return !is_gone && *s->patch_reviews[patch] && !s->patch_accepted[patch];
+}
+
+/* False: it cannot be shown whole, or not at all. */
+static bool read_for_review(
+	const struct campaign *c, const struct proposer *p, size_t patch, struct strbuf *diff)
+{
+	const struct state *s = &c->state;
+	struct err ignored = ERR_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, s->patch_paths[patch]);
+	bool is_model = p->kind == PROPOSE_OPENAI || p->kind == PROPOSE_ANTHROPIC;
+	strbuf_clear(diff);
+	if (state_check_diff(s, patch, c->dir, &ignored) != OK ||
+		file_read(path, FILE_CAP_DEFAULT, diff, &ignored) != OK)
+		return false;
+	/* With its name and fence; nobody judges what he has not read. */
+	return !is_model || diff->len + REVIEW_FRAME_BYTES <= PROMPT_REVIEW_BYTES;
+}
+
+/* The first patch that waits and that it has neither written nor looked at. */
+static void ask_for_review(
+	struct campaign *c, const struct proposer *p, struct request_input *in, struct arena *arena)
 {
 	const struct state *s = &c->state;
 	int source = source_of(s, p);
-	size_t i = 0;
-	for (; i < s->space.n_patches; i++)
-		if (*s->patch_reviews[i] && !s->patch_accepted[i] && s->patch_sources[i] != source &&
-			!was_reviewed_by(s, source, i))
-			break;
-	return i;
+	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
+	for (size_t i = 0; i < s->space.n_patches; i++) {
+		if (!waits_for_review(c, i) || s->patch_sources[i] == source ||
+			was_reviewed_by(s, source, i) || !read_for_review(c, p, i, &diff))
+			continue;
+		in->wanted.review_patch = s->space.patches[i].name;
+		in->review_diff = arena_strndup(arena, diff.buf, diff.len);
+		in->review_digest = arena_strdup(arena, s->space.patches[i].digest);
+		return;
+	}
 }
 
-static enum err_code ask_for_review(struct campaign *c, const struct proposer *p, struct request_input *in,
-	struct arena *arena, struct err *reterr)
+static enum err_code make_request(struct campaign *c, const struct proposer *p, struct arena *arena,
+	json_t **ret_request, const char **ret_shown, struct err *reterr)
 {
-	const struct state *s = &c->state;
-	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
-	size_t patch = patch_to_review(c, p);
-	if (patch == s->space.n_patches)
-		return OK;
-	TRY(state_check_diff(s, patch, c->dir, reterr));
-	TRY(file_read(arena_printf(arena, "%s/%s", c->dir, s->patch_paths[patch]), FILE_CAP_DEFAULT, &diff,
-		reterr));
-	/* With its name and fence; nobody judges what he has not read. */
-	bool is_model = p->kind == PROPOSE_OPENAI || p->kind == PROPOSE_ANTHROPIC;
-	if (is_model && diff.len + REVIEW_FRAME_BYTES > PROMPT_REVIEW_BYTES)
-		return OK;
-	in->wanted.review_patch = s->space.patches[patch].name;
-	in->review_diff = arena_strndup(arena, diff.buf, diff.len);
+	struct source_file *files = NULL;
+	struct request_input in = {
+		.state = &c->state,
+		.wanted = {.configurations = CONFIGURATIONS_WANTED, .priors = c->task.n_knobs > 0},
+		.patch_gone = c->patch_gone,
+		.n_patch_gone = c->n_patch_gone,
+	};
+	if (p->patches > 0)
+		TRY(sources_read_editable(c, arena, &files, &in.n_files, reterr));
+	in.files = files;
+	in.wanted.patches = in.n_files ? p->patches : 0;
+	ask_for_review(c, p, &in, arena);
+	*ret_request = request_to_json(&in);
+	*ret_shown = in.review_digest ? in.review_digest : "";
 	return OK;
 }
 
 enum err_code proposers_request(struct campaign *c, const struct proposer *p, struct arena *arena,
 	json_t **ret_request, struct err *reterr)
 {
-	struct source_file *files = NULL;
-	struct request_input in = {
-		.state = &c->state,
-		.wanted = {.configurations = CONFIGURATIONS_WANTED, .priors = c->task.n_knobs > 0},
-	};
-	if (p->patches > 0)
-		TRY(sources_read_editable(c, arena, &files, &in.n_files, reterr));
-	in.files = files;
-	in.wanted.patches = in.n_files ? p->patches : 0;
-	TRY(ask_for_review(c, p, &in, arena, reterr));
-	*ret_request = request_to_json(&in);
-	return OK;
+	const char *shown;
+	return make_request(c, p, arena, ret_request, &shown, reterr);
 }
 
 /* ---- asking ---- */
@@ -167,43 +185,62 @@ static void say_answer(struct campaign *c, const struct proposer *p, const struc
 }
 
 static enum err_code record(struct campaign *c, const struct proposer *p, const struct answer *answer,
-	const struct chat_cost *cost, const struct err *why, struct err *reterr)
+	const char *shown, const struct chat_cost *cost, const struct err *why, struct err *reterr)
 {
 	char failure[2200] = "";
 	if (!answer)
 		err_format(why, failure, sizeof(failure));
-	const struct given_answer given = {
-		.proposer = p->name, .answer = answer, .failure = failure, .cost = cost};
+	const struct given_answer given = {.proposer = p->name,
+		.answer = answer,
+		.failure = failure,
+		.cost = cost,
+		.shown_patch = shown};
 	return answers_record(c, &given, reterr);
 }
 
-/* Where the user lets it: a review that accepts is an acceptance, of the patch that it was asked about. */
-static enum err_code accept_reviewed(struct campaign *c, const struct proposer *p, const char *shown,
-	const struct answer *answer, struct err *reterr)
+static bool may_accept(const struct campaign *c, const struct opinion *o)
 {
-	for (size_t i = 0; i < answer->n_reviews && p->may_accept && *shown; i++) {
-		const struct space *space = &c->state.space;
-		const struct proposed_review *r = &answer->reviews[i];
-		size_t k = space->n_patches;
-		while (k-- > 0 && strcmp(space->patches[k].name, r->patch) != 0)
-			continue;
-		int source = source_of(&c->state, p);
-		if (!r->accept || strcmp(r->patch, shown) != 0 || k >= space->n_patches ||
-			c->state.patch_accepted[k] || !*c->state.patch_reviews[k] ||
-			c->state.patch_sources[k] == source)
-			continue;
-		TRY(state_check_diff(&c->state, k, c->dir, reterr));
-		json_t *body = json_object();
-		json_object_set_new(body, "what", json_string("audit"));
-		json_object_set_new(body, "patch", json_string(space->patches[k].digest));
-		json_object_set_new(body, "by", json_string(p->name));
-		TRY(campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr));
-		TRY(campaign_refresh(c, reterr));
+	const char *name = state_source_name(&c->state, o->source);
+	for (size_t i = 0; i < c->task.n_proposers; i++)
+		if (strcmp(c->task.proposers[i].name, name) == 0)
+			return c->task.proposers[i].may_accept;
+	return false;
+}
+
+static enum err_code accept_patch(struct campaign *c, const struct opinion *o, struct err *reterr)
+{
+	const struct state *s = &c->state;
+	TRY(state_check_diff(s, o->patch, c->dir, reterr));
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("audit"));
+	json_object_set_new(body, "patch", json_string(s->space.patches[o->patch].digest));
+	json_object_set_new(body, "by", json_string(state_source_name(s, o->source)));
+	TRY(campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr));
+	return campaign_refresh(c, reterr);
+}
+
+/* Where the user lets it, a review that accepts is an acceptance of the patch that it was shown. From what is
+ * on record, so that a crash in between loses none. */
+static enum err_code accept_reviewed(struct campaign *c, struct err *reterr)
+{
+	for (size_t i = 0; i < c->state.n_opinions; i++) {
+		const struct opinion *o = &c->state.opinions[i];
+		if (o->accept && o->was_shown && waits_for_review(c, o->patch) &&
+			c->state.patch_sources[o->patch] != o->source && may_accept(c, o))
+			TRY(accept_patch(c, o, reterr));
 	}
 	return OK;
 }
 
-/* *ret_shown: the patch that it is asked to review, "" = none. */
+static enum err_code check_left(const struct chat_budget *left, struct err *reterr)
+{
+	if (left->tokens > 0 && left->usd > 0)
+		return OK;
+	return err_set(reterr, ERR_LIMIT, "its budget of %s is used up; it is asked nothing more",
+		left->tokens > 0 ? "money" : "tokens");
+}
+
+/* *ret_shown: digest of the patch that it is asked to review, "" = none. */
 static enum err_code send(struct campaign *c, const struct proposer *p, struct arena *arena,
 	const char **ret_shown, struct answer *ret_answer, struct chat_cost *ret_cost, struct err *reterr)
 {
@@ -213,14 +250,12 @@ static enum err_code send(struct campaign *c, const struct proposer *p, struct a
 	double tokens = left_of(p->tokens, r ? r->tokens : 0);
 	double own_usd = left_of(p->usd, r ? r->usd : 0);
 	double usd = fmin(own_usd, left_of(c->task.budget.usd, c->state.cost.usd));
-	TRY(proposers_request(c, p, arena, &request, reterr));
-	const json_t *wanted = json_object_get(request, "wanted");
-	*ret_shown = arena_strdup(arena, json_text_of(json_object_get(wanted, "review"), "patch"));
+	const struct chat_budget left = {tokens, usd};
+	TRY(check_left(&left, reterr));
+	TRY(make_request(c, p, arena, &request, ret_shown, reterr));
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_STAGE, .text = label});
-	const struct proposer_question question = {.proposer = p,
-		.request = request,
-		.left = {tokens, usd},
-		.number = r ? (size_t)r->questions : 0};
+	const struct proposer_question question = {
+		.proposer = p, .request = request, .left = left, .number = r ? (size_t)r->questions : 0};
 	return proposer_ask(c, &question, arena, ret_answer, ret_cost, reterr);
 }
 
@@ -252,7 +287,7 @@ static enum err_code ask(struct campaign *c, const struct proposer *p, struct co
 			*reterr = why;
 		return code;
 	}
-	TRY(record(c, p, failed ? NULL : &answer, &cost, &why, reterr));
+	TRY(record(c, p, failed ? NULL : &answer, shown, &cost, &why, reterr));
 	if (code == ERR_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	consulting->of[index].failures = failed ? consulting->of[index].failures + 1 : 0;
@@ -265,15 +300,29 @@ static enum err_code ask(struct campaign *c, const struct proposer *p, struct co
 		return OK;
 	}
 	say_answer(c, p, &answer, &cost);
-	return accept_reviewed(c, p, shown, &answer, reterr);
+	return accept_reviewed(c, reterr);
 }
 
 /* ---- what came unasked ---- */
 
 static void say_refused(struct campaign *c, const char *name, const char *reason)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("inbox/%s is no suggestion: %s", name, reason);
+	CLEANUP(strbuf_release) struct strbuf safe = STRBUF_INIT;
+	strbuf_add_escaped(&safe, name, strlen(name));
+	CLEANUP(free_ptr) char *text = xasprintf("inbox/%s is no suggestion: %s", safe.buf, reason);
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+}
+
+/* Nobody speaks in the name of the task's own proposers. */
+static bool is_reserved(const struct task *task, const char *name)
+{
+	for (size_t i = 0; i < task->n_proposers; i++)
+		if (strcmp(task->proposers[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; proposer_kind_names[i]; i++)
+		if (strcmp(proposer_kind_names[i], name) == 0)
+			return true;
+	return false;
 }
 
 static enum err_code take_item(
@@ -283,12 +332,21 @@ static enum err_code take_item(
 	struct err why = ERR_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
-	if (answer_parse(item->answer, strlen(item->answer), &c->state.space, arena, &answer, &why) != OK) {
+	enum err_code code =
+		is_reserved(&c->task, item->proposer)
+			? err_set(&why, ERR_INPUT, "'%s' is the name of one of the task's own proposers",
+				  item->proposer)
+			: answer_parse(
+				  item->answer, strlen(item->answer), &c->state.space, arena, &answer, &why);
+	if (code != OK) {
 		say_refused(c, item->name, why.message);
-		return inbox_done(c->dir, item->name, reterr);
+		return inbox_refuse(c->dir, item->name, reterr);
 	}
-	const struct given_answer given = {
-		.proposer = item->proposer, .answer = &answer, .failure = "", .measure = item->measure};
+	const struct given_answer given = {.proposer = item->proposer,
+		.answer = &answer,
+		.failure = "",
+		.is_outsider = true,
+		.measure = item->measure};
 	TRY(answers_record(c, &given, reterr));
 	TRY(inbox_done(c->dir, item->name, reterr));
 	answers_describe(&answer, &text);
@@ -315,6 +373,7 @@ enum err_code proposers_consult(
 	struct campaign *c, struct consulting *consulting, bool *ret_news, struct err *reterr)
 {
 	*ret_news = false;
+	TRY(accept_reviewed(c, reterr));
 	for (size_t i = 0; i < c->task.n_proposers && i < PROPOSERS_MAX; i++) {
 		const struct proposer *p = &c->task.proposers[i];
 		if (!proposer_is_asked(p) || consulting->of[i].closed ||

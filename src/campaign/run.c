@@ -252,8 +252,9 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	if (run->c->state.n_counted >= run->budget)
 		return OK;
-	TRY(search_consult(run, reterr));
 	enum search_over_why why = budget_ends_search(run->c, &text);
+	if (why == SEARCH_OVER_NONE)
+		TRY(search_consult(run, reterr));
 	if (why == SEARCH_OVER_NONE)
 		TRY(search_decide(run, &decision_id, &why, &text, reterr));
 	if (!decision_id)
@@ -344,14 +345,16 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	TRY(campaign_refresh(c, reterr));
 	TRY(check_worth(c, options, &run.stops_not_worth, reterr));
 	c->early_stop = options->early_stop || c->task.early_stop;
-	TRY(proposers_check(c, reterr));
+	bool more = !c->state.finished || c->state.n_counted < run.budget;
+	if (more && strategy_has_models(run.strategy) && c->state.n_counted < run.budget)
+		TRY(proposers_check(c, reterr));
 	TRY(catalogue_propose(c, reterr));
 	TRY(patches_gather(c, reterr));
 	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
 		&c->arena, &run.narrowing, reterr));
 	run.narrowing.patch_gone = c->patch_gone;
 	run.narrowing.n_patch_gone = c->n_patch_gone;
-	bool more = !c->state.finished || c->state.n_counted < run.budget;
+	more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more) {
 		note_missing_sandbox(&run);
 		note_what_is_ignored(&run);

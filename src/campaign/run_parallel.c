@@ -162,8 +162,9 @@ static enum err_code start_trials(
 	ret_over->why = SEARCH_OVER_NONE;
 	while (may_start(run, pool)) {
 		int64_t decision_id = 0;
-		TRY(search_consult(run, reterr));
 		ret_over->why = budget_ends_search(run->c, &ret_over->text);
+		if (ret_over->why == SEARCH_OVER_NONE)
+			TRY(search_consult(run, reterr));
 		if (ret_over->why == SEARCH_OVER_NONE)
 			TRY(search_decide(run, &decision_id, &ret_over->why, &ret_over->text, reterr));
 		if (!decision_id)

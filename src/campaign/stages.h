@@ -49,6 +49,8 @@ struct run_options {
 /* Reads the patch folders that the task names, audits what is new, and records proposals and refusals. Part
  * of search_run(). */
 enum err_code patches_gather(struct campaign *c, struct err *reterr) MUST_CHECK;
+/* Only tells which of the campaign's patches are no longer at hand (campaign.patch_gone); records nothing. */
+enum err_code patches_find_gone(struct campaign *c, struct err *reterr) MUST_CHECK;
 enum err_code search_run(
 	struct campaign *c, const struct run_options *options, struct err *reterr) MUST_CHECK;
 

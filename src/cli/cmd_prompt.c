@@ -115,6 +115,7 @@ static enum err_code show(
 	const struct proposer *p = NULL;
 	TRY(doctor_check_measured(c, reterr));
 	TRY(choose(&c->task, name, &p, reterr));
+	TRY(patches_find_gone(c, reterr));
 	TRY(proposers_request(c, p, &arena, &request, reterr));
 	if (parsed->common.json) {
 		CLEANUP(free_ptr) char *dump = json_dump_pretty_take(sent_json(p, request));

@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <string.h>
 
@@ -24,10 +25,22 @@ static const struct {
 	{"TITAN RTX", "titan_rtx_pcie"},
 };
 
+/* An RTX A1000 is no A100. */
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+		bool begins = at == text || !isalnum((unsigned char)at[-1]);
+		if (begins && !isalnum((unsigned char)at[length]))
+			return true;
+	}
+	return false;
+}
+
 const char *accelerator_class_of(const char *device)
 {
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-		if (strstr(device, classes[i].word))
+		if (has_word(device, classes[i].word))
 			return classes[i].class;
 	return NULL;
 }

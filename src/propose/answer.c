@@ -17,6 +17,7 @@
 static const double bytes_per_gib = 1024.0 * 1024 * 1024;
 /* Beyond these a prediction is a slip of units ("112" for 12%), not a belief. */
 static const double speedup_least = 0.01, speedup_most = 100, gib_most = 1e6;
+static const double largest_sd_ln = 3;
 enum { TEXT_CUT = 400, NAME_CUT = 48, PROBLEMS_SHOWN = 5 };
 
 struct reading {
@@ -82,7 +83,8 @@ static const char *lever_name(const struct space *space, size_t lever)
 
 static int find_lever(const struct space *space, const char *name)
 {
-	for (size_t l = 0; l < space->n_levers; l++)
+	/* The latest of several versions of a patch. */
+	for (size_t l = space->n_levers; l-- > 0;)
 		if (strcmp(lever_name(space, l), name) == 0)
 			return (int)l;
 	return -1;
@@ -215,6 +217,12 @@ static void read_prior(struct reading *r, const char *list, size_t index, const 
 	}
 	if (p.gain_sd_ln <= 0 || p.memory_sd_bytes <= 0) {
 		drop(r, list, index, "an uncertainty must be above 0");
+		return;
+	}
+	if (p.gain_sd_ln > largest_sd_ln) {
+		drop(r, list, index,
+			"'speedup_sd' is the uncertainty of a ratio: above %g times it says nothing",
+			largest_sd_ln);
 		return;
 	}
 	r->answer->priors[r->answer->n_priors++] = p;

@@ -148,10 +148,13 @@ static json_t *rules_json(const struct task *task)
 	return rules;
 }
 
-static json_t *patches_json(const struct state *s)
+static json_t *patches_json(const struct request_input *in)
 {
+	const struct state *s = in->state;
 	json_t *list = json_array();
 	for (size_t i = 0; i < s->space.n_patches; i++) {
+		if (i < in->n_patch_gone && in->patch_gone[i])
+			continue;
 		const struct patch_lever *p = &s->space.patches[i];
 		json_t *patch = json_object();
 		set_text(patch, "name", p->name);
@@ -263,7 +266,7 @@ json_t *request_to_json(const struct request_input *in)
 	json_object_set_new(request, "reference", reference_json(s));
 	json_object_set_new(request, "knobs", knobs_json(s->task));
 	json_object_set_new(request, "rules", rules_json(s->task));
-	json_object_set_new(request, "patches", patches_json(s));
+	json_object_set_new(request, "patches", patches_json(in));
 	json_object_set_new(request, "refused", refusals_json(s));
 	json_object_set_new(request, "trials", trials_json(s));
 	if (in->n_files)

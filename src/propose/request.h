@@ -28,7 +28,9 @@ struct request_input {
 	struct wanted wanted;
 	const struct source_file *files;
 	size_t n_files;
-	const char *review_diff; /* of wanted.review_patch */
+	const char *review_diff, *review_digest; /* of wanted.review_patch; the digest is not told */
+	const bool *patch_gone; /* by patch lever: no longer at hand; may be shorter than the space */
+	size_t n_patch_gone;
 };
 
 /* A new object; numbers that are not known are absent. */

@@ -7,7 +7,7 @@
 
 #include "search/seeds.h"
 
-enum { LOOKED_AT = 32, CLIMBED = 4 };
+enum { LISTED = 512, LOOKED_AT = 32, CLIMBED = 4 };
 
 /* How many of them are better; of equals, the earlier. */
 static int rank_of(struct scores *s, struct candidate *const *list, int n, int index)
@@ -25,7 +25,8 @@ void seed_proposed(struct scores *s, struct seed_list *list)
 {
 	struct candidate *candidate[LOOKED_AT];
 	int n = 0;
-	for (size_t i = 0; i < MIN_OF(s->in->n_proposed, (size_t)LOOKED_AT); i++) {
+	/* What has run or was listed before takes no room: nobody hides others by repeating himself. */
+	for (size_t i = 0; i < MIN_OF(s->in->n_proposed, (size_t)LISTED) && n < LOOKED_AT; i++) {
 		struct candidate *c = scores_look_up(s, s->in->proposed[i]);
 		bool is_known = c->operators >> OPERATOR_PROPOSED & 1;
 		if (is_known || !candidate_may_run(s, c))

@@ -116,8 +116,10 @@ static void take_conflict(struct replay *r, const json_t *item)
 static void take_review(struct replay *r, int source, const json_t *item)
 {
 	struct state *s = r->s;
-	struct opinion x = {
-		.source = source, .accept = json_bool_of(item, "accept"), .reason = reason_of(r, item)};
+	struct opinion x = {.source = source,
+		.accept = json_bool_of(item, "accept"),
+		.was_shown = json_bool_of(item, "shown"),
+		.reason = reason_of(r, item)};
 	const char *digest = json_text_of(item, "patch");
 	while (x.patch < s->space.n_patches && strcmp(s->space.patches[x.patch].digest, digest) != 0)
 		x.patch++;
@@ -131,6 +133,7 @@ static void count_question(struct replay *r, int source, int after, const json_t
 {
 	struct proposer_record *p = &r->s->proposers[source - 1];
 	p->answers += json_bool_of(body, "ok");
+	p->is_outsider |= json_bool_of(body, "unasked");
 	const json_t *cost = json_object_get(body, "cost");
 	if (!cost)
 		return; /* it came unasked */
@@ -172,6 +175,8 @@ enum err_code proposals_replay(struct replay *r, const json_t *body, struct err 
 
 /* ---- for the search ---- */
 
+enum { LARGEST_MEMORY = 10 }; /* times that of the device, or of the reference */
+
 static void find_trials(struct state *s)
 {
 	for (size_t i = 0; i < s->n_suggestions; i++)
@@ -200,18 +205,25 @@ static bool was_timed_before(const struct state *s, const struct issued_prior *x
 /* One for each setting; a lever's own declarations are replaced by what was said later. */
 static void apply_priors(struct state *s)
 {
+	/* Beyond these nothing is said, and matrices would be of no use. */
+	static const double largest_sd_ln = 3;
+	const struct model_input *m = &s->search.model;
+	double memory = isfinite(m->capacity_bytes) ? m->capacity_bytes : m->reference_peak_bytes;
 	const struct lever *levers = s->search.model.levers;
 	for (size_t i = 0; i < s->n_priors; i++) {
 		const struct issued_prior *x = &s->priors[i];
 		struct lever_prior *p = &levers[x->lever].prior[x->setting];
 		if (isfinite(x->gain_ln) && !was_timed_before(s, x)) {
 			p->predicted_gain_ln = x->gain_ln;
-			p->predicted_sd_ln = isfinite(x->gain_sd_ln) ? x->gain_sd_ln : 0;
+			p->predicted_sd_ln =
+				isfinite(x->gain_sd_ln) ? fmin(fmax(x->gain_sd_ln, 0), largest_sd_ln) : 0;
 			p->source = x->source;
 		}
-		if (isfinite(x->memory_bytes)) {
-			p->declared_bytes = x->memory_bytes;
-			p->memory_sd_bytes = isfinite(x->memory_sd_bytes) ? x->memory_sd_bytes : 0;
+		if (isfinite(x->memory_bytes) && memory > 0) {
+			p->declared_bytes = fmin(fmax(x->memory_bytes, -memory), LARGEST_MEMORY * memory);
+			p->memory_sd_bytes = isfinite(x->memory_sd_bytes) ? fmin(fmax(x->memory_sd_bytes, 0),
+										    LARGEST_MEMORY * memory)
+									  : 0;
 		}
 	}
 	for (size_t i = 0; i < s->space.n_patches && s->patch_sources; i++) {

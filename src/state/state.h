@@ -138,6 +138,7 @@ struct proposer_record {             /* somebody whose suggestions are in the ca
 	int questions;               /* that were asked */
 	int asked_after;             /* finished trials when it was asked last */
 	int unanswered;              /* of those: questions that brought nothing */
+	bool is_outsider;            /* it handed something in by the inbox */
 	bool failed;                 /* the last question brought nothing */
 	const char *failure;         /* why; "" = it did not */
 	double tokens, usd, seconds; /* of all questions */
@@ -164,6 +165,7 @@ struct opinion { /* on a patch that waits for a review */
 	int source;
 	size_t patch;
 	bool accept;
+	bool was_shown; /* the patch was in the question, whole */
 	const char *reason;
 };
 

@@ -144,6 +144,16 @@ no_secret_in() { # FOLDER...
 	equals 2 "$(answers "$(field cost.attempts)")"
 }
 
+@test "a model whose answer its limit cut is told so, and so is the user" {
+	proposers "$(model m output_limit 'max_output_tokens: 64')"
+	search 1
+	has "m: no answer: it was cut at 64 tokens, its max_output_tokens: line 1: not valid JSON"
+	equals 2 "$(asked output_limit)"
+	equals True "$(python3 -c 'import json, sys, urllib.request as u
+asked = json.load(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]))
+print("could not be used: it was cut at 64 tokens" in asked[1]["messages"][-1]["content"])' "http://127.0.0.1:$port/requests/output_limit.$BATS_TEST_NUMBER")"
+}
+
 @test "whoever fails three times in a row is left alone until the next call" {
 	proposers "{kind: command, name: broken, command: ['false'], every: 1}"
 	search 4
@@ -168,6 +178,97 @@ no_secret_in() { # FOLDER...
 	run -2 infrarsi run --accept-noise --search-only --trials 1
 	has "proposer m: the environment variable CHAT_KEY, which holds its key, is not set"
 	equals 0 "$(finished_trials)"
+}
+
+@test "a program that cannot be run is named before anything is spent; promotion and other strategies need nobody" {
+	proposers "{kind: command, name: agent, command: [no-such-program]}"
+	run -2 infrarsi run --accept-noise --search-only --trials 1
+	has "proposer agent: there is no program 'no-such-program' that can be run"
+	equals 0 "$(finished_trials)"
+	search 1 --strategy random
+	run infrarsi run --accept-noise --trials 1 # all trials are done: on to promotion
+	lacks "no-such-program"
+}
+
+@test "a program that says what it cost is asked no more when its budget is used up" {
+	cat >dear.sh <<-'END'
+		cat >/dev/null
+		echo '{"configurations": [], "usage": {"tokens_in": 900, "tokens_out": 100, "usd": 1}}'
+	END
+	proposers "{kind: command, name: dear, command: [sh, ./dear.sh], every: 1, budget: {usd: 0.5}}"
+	search 3
+	equals 1 "$(answers 'count(*)')"
+	has "dear: its budget of money is used up"
+	sed -i 's/^budget: .*/budget: {trials: 8, usd: 0.1}/' infrarsi.yaml
+	proposers "{kind: command, name: other, command: [sh, ./dear.sh], every: 1}"
+	search 5
+	equals 1 "$(answers 'count(*)')" # the task's money was spent by the first
+}
+
+@test "nobody is asked where the budget allows no trial" {
+	sed -i 's/^budget: .*/budget: {trials: 8, gpu_hours: 0.0000001}/' infrarsi.yaml
+	echo "$CHAT_ANSWER" >ideas.json
+	proposers "{kind: command, name: ideas, command: [sh, ideas.sh, '$PWD/ideas.json']}"
+	search 2
+	equals 0 "$(answers 'count(*)')"
+}
+
+@test "an answer that was paid for is kept, also where its transcript cannot be written" {
+	echo "$CHAT_ANSWER" >ideas.json
+	proposers "{kind: command, name: ideas, command: [sh, ideas.sh, '$PWD/ideas.json']}"
+	: >.infrarsi/transcripts # no folder can be made there
+	search 1
+	has "the transcript of ideas lacks this answer"
+	equals 1 "$(answers 'count(*)' "$(field ok) = 1")"
+}
+
+@test "an uncertainty beyond all bounds does not spoil the models" {
+	echo '{"priors": [{"knob": "define", "setting": "-DSHORT", "speedup": 1.5, "speedup_sd": 1e8},
+		{"knob": "cache", "setting": "on", "memory_gib": 900000, "memory_sd_gib": 900000}]}' >ideas.json
+	proposers "{kind: command, name: ideas, command: [sh, ideas.sh, '$PWD/ideas.json']}"
+	search 2
+	has "'speedup_sd' is the uncertainty of a ratio"
+	run -0 infrarsi explain
+}
+
+@test "names: two proposers' patches of one name, the task's own proposers, who was taken out" {
+	echo "$CHAT_ANSWER" >one.json
+	sed 's/double  optimizer_step/double   optimizer_step/' one.json >two.json
+	local both=("{kind: command, name: one, command: [sh, ideas.sh, '$PWD/one.json']}" "{kind: command, name: two, command: [sh, ideas.sh, '$PWD/two.json']}")
+	proposers "${both[@]}"
+	mkdir -p .infrarsi/inbox .infrarsi/proposed
+	echo '{"schema": "infrarsi-inbox/1", "proposer": "one", "measure": false, "answer": {"configurations": []}}' \
+		>.infrarsi/inbox/00000000000000000001.json
+	touch .infrarsi/proposed/README
+	search 1
+	has "'one' is the name of one of the task's own proposers"
+	[ -e .infrarsi/inbox/refused/00000000000000000001.json ]
+	equals "blank blank-2" "$(ledger "select json_extract(body, '\$.patch.name') from entry where kind = 'proposal' and json_extract(body, '\$.patch.name') like 'blank%'" | sort | tr '\n' ' ' | sed 's/ $//')"
+	proposers "${both[0]}"
+	search 6
+	equals 0 "$(ledger "select count(*) from entry where kind = 'decision' and id > (select max(id) from entry where kind = 'proposal') and
+		body like '%' || (select json_extract(body, '\$.patch.digest') from entry where json_extract(body, '\$.patch.name') = 'blank-2') || '%'")"
+}
+
+@test "the patch that was shown is the one that is accepted, whatever has its name now" {
+	quiet() { printf '%s\n' '--- settings.cfg' '+++ settings.cfg' '@@ -1 +1 @@' '-verbose = no' "+verbose = $1" >patches/02-quiet.diff; }
+	cat >judge.sh <<-'END'
+		python3 -c 'import json, sys
+		review = json.load(sys.stdin)["wanted"].get("review")
+		open(sys.argv[1], "a").write(json.dumps(review) + "\n")
+		print(json.dumps({"reviews": [{"patch": review["patch"], "verdict": "accept", "reason": ""}] if review else []}))' "$1"
+	END
+	quiet never
+	proposers "{kind: patches, dir: patches}"
+	search 1
+	quiet rarely
+	proposers "{kind: patches, dir: patches}" "{kind: command, name: judge, command: [sh, ./judge.sh, '$PWD/shown'], every: 1, may_accept: true}"
+	search 4
+	equals 1 "$(grep -c quiet shown)"
+	grep -q "verbose = rarely" shown
+	equals 1 "$(ledger "select count(*) from entry where kind = 'accept' and json_extract(body, '\$.what') = 'audit'")"
+	equals "$(ledger "select json_extract(body, '\$.patch.digest') from entry where json_extract(body, '\$.patch.name') = '02-quiet' order by id desc limit 1")" \
+		"$(ledger "select json_extract(body, '\$.patch') from entry where kind = 'accept' and json_extract(body, '\$.what') = 'audit'")"
 }
 
 @test "answers on record are given again" {
@@ -223,9 +324,9 @@ no_secret_in() { # FOLDER...
 	END
 	proposers "{kind: command, name: garbage, command: [sh, ./bad.sh, garbage]}" "{kind: command, name: flood, command: [sh, ./bad.sh, flood]}" \
 		"{kind: command, name: silence, command: [sh, ./bad.sh, silence]}" "{kind: command, name: death, command: [sh, ./bad.sh, death]}" \
-		"{kind: command, name: sleep, command: [sh, ./bad.sh, sleep], timeout: 1s}" "{kind: command, name: absent, command: [no-such-program]}"
+		"{kind: command, name: sleep, command: [sh, ./bad.sh, sleep], timeout: 1s}"
 	search 1
-	equals 6 "$(answers 'count(*)' "$(field ok) = 0")"
+	equals 5 "$(answers 'count(*)' "$(field ok) = 0")"
 	has "garbage: no answer: "
 	has "death: no answer: 'sh' was killed by signal 9"
 	has "silence: no answer: 'sh' printed no answer"

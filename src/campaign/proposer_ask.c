@@ -103,7 +103,7 @@ struct chat_question proposer_question_to_model(
 		.messages = message,
 		.n_messages = 1,
 		.max_output_tokens = p->max_output_tokens,
-		.schema = answer_schema};
+		.schema = prompt->schema.buf};
 }
 
 static enum err_code ask_model(struct campaign *c, const struct proposer_question *q,

@@ -12,6 +12,8 @@
 #ifndef INFRARSI_PROPOSE_ANSWER_H
 #define INFRARSI_PROPOSE_ANSWER_H
 
+#include <jansson.h>
+
 #include "base/base.h"
 #include "spec/space.h"
 
@@ -76,5 +78,8 @@ enum err_code answer_parse(const char *text, size_t length, const struct space *
 
 /* The JSON schema of an answer, for servers that can hold a model to one. */
 extern const char answer_schema[];
+/* The same for the answer to one request: its knobs with their settings, the lists that it wants and how many
+ * items. A server that holds a model to it gets legal configurations from the weakest. From malloc. */
+char *answer_schema_for(const json_t *request);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "propose/answer.h"
 #include "propose/prompt.h"
 
 static const char instructions[] =
@@ -177,8 +178,11 @@ void prompt_build(const json_t *request, struct prompt *prompt)
 {
 	CLEANUP(strbuf_release) struct strbuf omitted = STRBUF_INIT;
 	CLEANUP(json_decref_ptr) json_t *view = view_of(request);
+	CLEANUP(free_ptr) char *schema = answer_schema_for(request);
 	strbuf_clear(&prompt->system);
 	strbuf_clear(&prompt->user);
+	strbuf_clear(&prompt->schema);
+	strbuf_addstr(&prompt->schema, schema);
 	strbuf_addstr(&prompt->system, instructions);
 	for (size_t i = 0; i < N_PARTS; i++) {
 		const json_t *value = json_object_get(view, parts[i].key);
@@ -203,4 +207,5 @@ void prompt_release(struct prompt *prompt)
 {
 	strbuf_release(&prompt->system);
 	strbuf_release(&prompt->user);
+	strbuf_release(&prompt->schema);
 }

@@ -16,11 +16,11 @@
 enum { PROMPT_BYTES = 28000, PROMPT_REVIEW_BYTES = 14000 };
 
 struct prompt {
-	struct strbuf system, user;
+	struct strbuf system, user, schema; /* the schema: of the answer, as JSON */
 };
 #define PROMPT_INIT                                                                                          \
 	{                                                                                                    \
-		STRBUF_INIT, STRBUF_INIT                                                                     \
+		STRBUF_INIT, STRBUF_INIT, STRBUF_INIT                                                        \
 	}
 
 void prompt_build(const json_t *request, struct prompt *prompt);

@@ -206,6 +206,50 @@ static void schema_is_json(void **state)
 	json_decref(schema);
 }
 
+/* Written down by hand: what a server may let through in answer to this request. */
+static void schema_knows_the_request(void **state)
+{
+	static const struct {
+		const char *wanted, *lists;
+	} cases[] = {
+		{"{\"configurations\":3,\"priors\":true}", "[\"configurations\",\"priors\"]"},
+		{"{\"configurations\":1,\"patches\":2}", "[\"configurations\",\"patches\"]"},
+		{"{\"review\":{\"patch\":\"p\",\"diff\":\"\"}}", "[\"reviews\"]"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		json_t *request = json_pack("{s:o, s:[{s:s, s:[s, s]}], s:[{s:s}]}", "wanted",
+			json_loads(cases[i].wanted, 0, NULL), "knobs", "name", "threads", "settings", "1",
+			"2", "patches", "name", "p");
+		char *text = answer_schema_for(request);
+		json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *names = json_array();
+		json_t *expected = json_loads(cases[i].lists, 0, NULL);
+		const char *name;
+		json_t *list;
+		json_object_foreach(json_object_get(schema, "properties"), name, list)
+			json_array_append_new(names, json_string(name));
+		assert_true(json_equal(names, expected));
+		json_decref(names);
+		json_decref(expected);
+		json_decref(request);
+		if (i == 0) {
+			json_t *one =
+				json_object_get(json_object_get(schema, "properties"), "configurations");
+			json_t *settings = json_loads(
+				"{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+				"\"threads\":{\"type\":\"string\",\"enum\":[\"1\",\"2\"]},"
+				"\"p\":{\"type\":\"string\",\"enum\":[\"off\",\"on\"]}}}",
+				0, NULL);
+			assert_int_equal(json_integer_value(json_object_get(one, "maxItems")), 3);
+			one = json_object_get(json_object_get(one, "items"), "properties");
+			assert_true(json_equal(json_object_get(one, "settings"), settings));
+			json_decref(settings);
+		}
+		json_decref(schema);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -216,6 +260,7 @@ int main(void)
 		cmocka_unit_test(takes_an_empty_answer),
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(schema_is_json),
+		cmocka_unit_test(schema_knows_the_request),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

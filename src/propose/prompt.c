@@ -43,7 +43,7 @@ static const char instructions[] =
 enum part_kind {
 	PART_OBJECT, /* one item, whole or not at all */
 	PART_FIRST,  /* a list; the first items are the ones to keep */
-	PART_LAST,   /* a list; the last ones are */
+	PART_LAST,   /* a list; the last ones are, and the fastest */
 	PART_FILES
 };
 
@@ -110,12 +110,37 @@ static void add_item(struct strbuf *text, const struct part *part, const json_t 
 }
 
 /* Takes items while they fit; returns how many did not. */
+/* The fastest trial, which everything that is proposed has to beat; n = none is told to be fast. */
+static size_t fastest_of(const json_t *list, size_t n)
+{
+	size_t fastest = n;
+	double best = 0;
+	for (size_t i = 0; i < n; i++) {
+		double speedup = json_number_of(json_array_get(list, i), "speedup");
+		if (!(speedup > best))
+			continue;
+		best = speedup;
+		fastest = i;
+	}
+	return fastest;
+}
+
+/* The k-th to be taken: of trials the fastest before the latest. */
+static size_t nth_of(const struct part *part, size_t n, size_t fastest, size_t k)
+{
+	if (part->kind != PART_LAST)
+		return k;
+	if (fastest == n)
+		return n - 1 - k;
+	return k == 0 ? fastest : n - k - (n - k <= fastest);
+}
+
 static size_t fill_list(const struct part *part, const json_t *list, size_t room, struct strbuf *text)
 {
-	size_t n = json_array_size(list), taken = 0, used = 0;
+	size_t n = json_array_size(list), taken = 0, used = 0, fastest = fastest_of(list, n);
 	CLEANUP(free_ptr) bool *take = xcalloc(n + 1, sizeof(*take));
 	for (size_t k = 0; k < n; k++) {
-		size_t i = part->kind == PART_LAST ? n - 1 - k : k;
+		size_t i = nth_of(part, n, fastest, k);
 		CLEANUP(strbuf_release) struct strbuf item = STRBUF_INIT;
 		add_item(&item, part, json_array_get(list, i));
 		if (used + item.len > room)

@@ -88,8 +88,9 @@ enum err_code catalogue_propose(struct campaign *c, struct err *reterr)
 	TRY(answers_record(c, &given, reterr));
 	CLEANUP(free_ptr)
 	char *text =
-		xasprintf("%s: %zu code changes, %zu published gains and %zu conflicts of the task's knobs",
-			p->name, n_patches, known.n_priors, known.n_conflicts);
+		xasprintf("%s: %zu code change%s; of the task's knobs %zu published gain%s, %zu conflict%s",
+			p->name, n_patches, n_patches == 1 ? "" : "s", known.n_priors,
+			known.n_priors == 1 ? "" : "s", known.n_conflicts, known.n_conflicts == 1 ? "" : "s");
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
 	return OK;
 }

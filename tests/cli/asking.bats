@@ -389,3 +389,28 @@ print("could not be used: it was cut at 64 tokens" in asked[1]["messages"][-1]["
 	run infrarsi report
 	lacks "Waits for review"
 }
+
+@test "the catalogue's patches come from the editable files of a task anywhere in its repository" {
+	mkdir ../whole
+	cp -r . ../whole/job
+	cd ../whole
+	rm -rf job/.git job/.infrarsi job/infrarsi.lock
+	printf 'import torch\nimport torch.optim as optim\n\n\ndef make(model):\n    return optim.AdamW(model.parameters(), lr=1e-3)\n' >job/optim_of.py
+	cd job
+	sed -i 's/editable_files: .*/editable_files: ["train.c", "optim_of.py"]/' infrarsi.yaml
+	proposers "{kind: catalogue}"
+	git init -q ..
+	git -C .. config user.name Tester
+	git -C .. config user.email tester@example.org
+	git -C .. add -A
+	git -C .. commit -q -m start
+	lock
+	infrarsi doctor --seed 7 --hurry >/dev/null
+	search 1
+	has "catalogue: 1 code change"
+	equals "catalogue fused-optimizer fused_optimizer" "$(ledger "select json_extract(body, '\$.proposer')||' '||json_extract(body, '\$.patch.name')||' '||json_extract(body, '\$.patch.mechanism')
+		from entry where kind = 'proposal' and json_extract(body, '\$.kind') = 'patches'")"
+	equals 1 "$(ledger "select count(*) from entry where kind = 'proposal' and json_extract(body, '\$.kind') = 'answer'")"
+	search 2 # not again
+	lacks "code change"
+}

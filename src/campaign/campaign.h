@@ -64,7 +64,7 @@ struct campaign_options {
 	int stop_fd;           /* readable = the user wants to stop; -1 = none */
 	const char *self_path; /* this binary */
 	const char *hook_dir;  /* folder of the hooks; given to jobs as INFRARSI_HOOK_DIR */
-	const char *data_dir;  /* folder of mechanisms.yaml */
+	const char *data_dir;  /* folder of mechanisms.yaml; NULL = the catalogue cannot propose */
 	enum sandbox_mode sandbox;
 	const struct runner
 		*runner; /* NULL = jobs are processes; else this one, borrowed (tests, simulation) */

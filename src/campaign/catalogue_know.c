@@ -119,7 +119,10 @@ enum err_code catalogue_know(const struct campaign *c, struct arena *arena,
 	size_t n_settings = 0;
 	*ret_knowledge = (struct catalogue_knowledge){0};
 	if (!c->options.data_dir)
-		return OK;
+		return err_set(reterr, ERR_STATE,
+			"the data folder with mechanisms.yaml is missing beside infrarsi; install again, or "
+			"take "
+			"the proposer of kind catalogue out of the task file");
 	const char *path = arena_printf(&own, "%s/mechanisms.yaml", c->options.data_dir);
 	TRY(catalogue_load(path, &own, &catalogue, reterr));
 	for (size_t i = 0; i < c->task.n_knobs; i++)

@@ -66,9 +66,9 @@ enum err_code cli_open(const struct common_options *common, enum campaign_mode m
 		return err_errno(reterr, "cannot tell where this program is");
 	self[n] = '\0';
 	const char *hooks = own_folder(self, "hooks", &places), *data = own_folder(self, "data", &places);
-	if ((!hooks || !data) && mode == CAMPAIGN_WRITE)
-		return err_set(reterr, ERR_STATE, "the %s folder is missing beside %s; install again",
-			hooks ? "data" : "hooks", self);
+	if (!hooks && mode == CAMPAIGN_WRITE)
+		return err_set(
+			reterr, ERR_STATE, "the hooks folder is missing beside %s; install again", self);
 	struct campaign_options options = {
 		.progress = view ? progress_view_show : NULL,
 		.progress_context = view,

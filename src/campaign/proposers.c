@@ -35,16 +35,13 @@ static bool is_failure(enum trial_status status)
 	       status == TRIAL_INVALID;
 }
 
-/* Trials are finished in the order of their numbers, or nearly: those beyond the first `after`. */
+/* By the trials that finished behind the first `after`. */
 static bool was_wrong(const struct state *s, int after)
 {
-	int failed = 0, finished = 0;
+	int failed = 0;
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
-		bool counts = t->status != TRIAL_REGISTERED && t->status != TRIAL_INTERRUPTED &&
-			      t->status != TRIAL_TRANSIENT;
-		finished += counts;
-		if (!counts || finished <= after || !is_failure(t->status))
+		if (t->finished_as <= after || !is_failure(t->status))
 			continue;
 		failed++;
 		if (t->p_fits * t->p_ok >= confident)

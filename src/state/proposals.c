@@ -188,14 +188,10 @@ static void find_trials(struct state *s)
 /* What restates a measurement foretells nothing, and would earn its author trust. */
 static bool was_timed_before(const struct state *s, const struct issued_prior *x)
 {
-	int finished = 0;
-	for (size_t i = 0; i < s->n_trials && finished < x->after; i++) {
+	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
-		if (t->status == TRIAL_REGISTERED || t->status == TRIAL_INTERRUPTED ||
-			t->status == TRIAL_TRANSIENT)
-			continue;
-		finished++;
-		if (t->run.has_time && (size_t)x->lever < t->candidate.n_levers &&
+		if (t->finished_as && t->finished_as <= x->after && t->run.has_time &&
+			(size_t)x->lever < t->candidate.n_levers &&
 			t->candidate.setting[x->lever] == x->setting)
 			return true;
 	}

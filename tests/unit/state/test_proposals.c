@@ -100,6 +100,26 @@ static void a_measured_gain_is_no_prediction(void **state)
 	world_close(&w);
 }
 
+/* Beside others trials finish in any order: what counts is what was known when it was said. */
+static void a_trial_that_finished_later_was_foretold(void **state)
+{
+	(void)state;
+	struct world w;
+	open_measured(&w);
+	int first = world_register(&w, "{\"mode\":\"fast\"}", "[]");
+	int second = world_register(&w, "{\"threads\":\"4\"}", "[]");
+	world_finish(&w, ROLE_SEARCH, second, &(struct ending){.time_s = 0.1});
+	answer(&w, "a", 1,
+		",\"priors\":[{\"knob\":\"mode\",\"setting\":\"fast\",\"gain_ln\":0.2},"
+		"{\"knob\":\"threads\",\"setting\":\"4\",\"gain_ln\":0.69}]");
+	world_finish(&w, ROLE_SEARCH, first, &(struct ending){.time_s = 0.1});
+	world_load(&w);
+	const struct lever *levers = w.state.search.model.levers;
+	assert_true(levers[1].prior[1].source == 1 && levers[1].prior[1].predicted_gain_ln == 0.2);
+	assert_true(levers[0].prior[2].source == 0 && levers[0].prior[2].predicted_gain_ln != 0.69);
+	world_close(&w);
+}
+
 static void suggestions_reach_the_search(void **state)
 {
 	(void)state;
@@ -203,6 +223,7 @@ int main(void)
 		cmocka_unit_test(counts_questions_and_costs),
 		cmocka_unit_test(priors_reach_the_levers),
 		cmocka_unit_test(a_measured_gain_is_no_prediction),
+		cmocka_unit_test(a_trial_that_finished_later_was_foretold),
 		cmocka_unit_test(suggestions_reach_the_search),
 		cmocka_unit_test(conflicts_and_opinions),
 		cmocka_unit_test(malformed_answers_are_named),

@@ -207,7 +207,10 @@ static bool may_accept(const struct campaign *c, const struct opinion *o)
 static enum err_code accept_patch(struct campaign *c, const struct opinion *o, struct err *reterr)
 {
 	const struct state *s = &c->state;
-	TRY(state_check_diff(s, o->patch, c->dir, reterr));
+	struct err ignored = ERR_INIT;
+	/* A copy that was removed or edited is no longer what was read, and cannot be built either. */
+	if (state_check_diff(s, o->patch, c->dir, &ignored) != OK)
+		return OK;
 	json_t *body = json_object();
 	json_object_set_new(body, "what", json_string("audit"));
 	json_object_set_new(body, "patch", json_string(s->space.patches[o->patch].digest));

@@ -37,9 +37,11 @@ double budget_trial_price_s(const struct state *s)
 	return s->n_counted ? search_spent_s(s) / s->n_counted : reference_price_s(s);
 }
 
-double budget_reserve_s(const struct state *s)
+double budget_reserve_s(const struct campaign *c)
 {
-	return 2 * duel_pairs_wanted(s->noise.sigma_pair) * reference_price_s(s);
+	double runs = duel_pairs_wanted(c->state.noise.sigma_pair) +
+		      (double)c->confirm_updates / c->task.contract.updates;
+	return 2 * runs * reference_price_s(&c->state);
 }
 
 /* What trials that run beside are still going to be billed. */
@@ -51,11 +53,12 @@ static double running_s(const struct state *s)
 	return n * budget_trial_price_s(s);
 }
 
-static enum search_over_why device_hours_end(const struct state *s, struct strbuf *text)
+static enum search_over_why device_hours_end(const struct campaign *c, struct strbuf *text)
 {
+	const struct state *s = &c->state;
 	double limit_s = seconds_per_hour * s->task->budget.device_hours;
 	double spent_s = search_spent_s(s) + running_s(s);
-	double price_s = budget_trial_price_s(s), reserve_s = budget_reserve_s(s);
+	double price_s = budget_trial_price_s(s), reserve_s = budget_reserve_s(c);
 	if (limit_s <= 0 || spent_s + price_s + reserve_s <= limit_s)
 		return SEARCH_OVER_NONE;
 	strbuf_addf(text,
@@ -71,7 +74,7 @@ static enum search_over_why wall_end(const struct campaign *c, struct strbuf *te
 	const struct state *s = &c->state;
 	char limit[UNIT_TEXT_SIZE], spent[UNIT_TEXT_SIZE], kept[UNIT_TEXT_SIZE];
 	double limit_s = c->task.budget.wall_s, spent_s = clock_now_s() - c->opened_s;
-	double kept_s = budget_reserve_s(s) / devices_of(s);
+	double kept_s = budget_reserve_s(c) / devices_of(s);
 	if (limit_s <= 0 || spent_s + budget_trial_price_s(s) / devices_of(s) + kept_s <= limit_s)
 		return SEARCH_OVER_NONE;
 	strbuf_addf(text,
@@ -84,7 +87,7 @@ static enum search_over_why wall_end(const struct campaign *c, struct strbuf *te
 
 enum search_over_why budget_ends_search(const struct campaign *c, struct strbuf *text)
 {
-	enum search_over_why why = device_hours_end(&c->state, text);
+	enum search_over_why why = device_hours_end(c, text);
 	return why != SEARCH_OVER_NONE ? why : wall_end(c, text);
 }
 

@@ -3,7 +3,7 @@
  * included: a build holds the devices of its trial.
  *
  * Of a budget of device-hours or wall time one duel of promotion is kept: twice its pairs in reference runs,
- * since a winner takes less.
+ * since a winner takes less; and a confirmation over more updates, where one is wanted.
  */
 #ifndef INFRARSI_CAMPAIGN_BUDGET_H
 #define INFRARSI_CAMPAIGN_BUDGET_H
@@ -15,7 +15,7 @@
 /* Mean cost of a trial so far; of a reference run before the first. */
 double budget_trial_price_s(const struct state *s);
 /* What promotion of one finalist is expected to cost. */
-double budget_reserve_s(const struct state *s);
+double budget_reserve_s(const struct campaign *c);
 
 /* SEARCH_OVER_NONE: another trial fits into the task's budget; else which part of it ends the search, and
  * what to say. */

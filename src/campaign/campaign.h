@@ -33,12 +33,13 @@ struct progress_running { /* one of several executions at once */
 
 /* What a person may want to see while it happens. Strings are borrowed for the call. */
 enum progress_kind {
-	PROGRESS_STAGE,   /* text: what begins ("reference run 2 of 4", "building") */
-	PROGRESS_UPDATE,  /* the running execution reported an update, or a second has passed */
-	PROGRESS_TRIAL,   /* a trial ended: `trial` */
-	PROGRESS_REFUSAL, /* a candidate or patch was refused before it ran: `refusal` */
-	PROGRESS_DUEL,    /* one side of a pair ended: `duel`, `execution` */
-	PROGRESS_NOTE,    /* text: something worth a line */
+	PROGRESS_STAGE,        /* text: what begins ("reference run 2 of 4", "building") */
+	PROGRESS_UPDATE,       /* the running execution reported an update, or a second has passed */
+	PROGRESS_TRIAL,        /* a trial ended: `trial` */
+	PROGRESS_REFUSAL,      /* a candidate or patch was refused before it ran: `refusal` */
+	PROGRESS_DUEL,         /* one side of a pair ended: `duel`, `execution` */
+	PROGRESS_CONFIRMATION, /* one side of a confirmation ended: `text` (which), `updates`, `execution` */
+	PROGRESS_NOTE,         /* text: something worth a line */
 };
 struct progress {
 	enum progress_kind kind;
@@ -95,9 +96,10 @@ struct campaign {
 	bool *patch_gone;
 	size_t n_patch_gone;
 	size_t n_clashes_noted, n_strangers_noted; /* what patches_gather() has said already */
-	bool early_stop; /* search trials that are slower than the best so far are stopped; set by
-			    search_run() */
-	double opened_s; /* CLOCK_MONOTONIC, for the wall budget of this call */
+	bool early_stop;     /* search trials that are slower than the best so far are stopped; set by
+				search_run() */
+	int confirm_updates; /* over which a winner is to be confirmed; 0 = it is not; set by search_run() */
+	double opened_s;     /* CLOCK_MONOTONIC, for the wall budget of this call */
 };
 
 enum err_code campaign_open(const char *task_path, enum campaign_mode mode,

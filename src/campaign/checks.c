@@ -111,8 +111,13 @@ static double last_number(const char *log)
 	return value;
 }
 
-double checks_reference_eval(const struct state *s)
+double checks_reference_eval(const struct state *s, enum receipt_role role)
 {
+	const struct duel *winner = state_winner(s);
+	if (role == ROLE_LONGER_REFERENCE)
+		return NAN;
+	if (role == ROLE_CONFIRMATION)
+		return winner ? winner->confirmation.reference.eval_value : NAN;
 	double sum = 0;
 	int n = 0;
 	for (size_t i = 0; i < s->n_references; i++)
@@ -165,7 +170,7 @@ static double loss_of_update(const struct receipt *r, int update)
  * has not resumed. */
 static double resumed_difference(const struct check *check, const struct receipt *r)
 {
-	const struct contract *contract = &check->c->task.contract;
+	const struct contract *contract = &check->p->task.contract;
 	double resumed = 0, straight = 0;
 	int n = 0;
 	for (size_t i = 0; i < check->outcome.n_lines; i++) {
@@ -208,7 +213,7 @@ static bool account(struct check *check, const struct receipt *r, double *device
 static enum err_code run_tests(
 	struct check *check, struct receipt *r, double *device_s, bool *stopped, struct err *reterr)
 {
-	const struct contract *contract = &check->c->task.contract;
+	const struct contract *contract = &check->p->task.contract;
 	bool all = true;
 	for (size_t i = 0; i < contract->n_tests && !*stopped; i++) {
 		CLEANUP(free_ptr) char *name = xasprintf("test%zu", i + 1);
@@ -226,7 +231,7 @@ enum err_code checks_run(struct campaign *c, const struct preparation *p,
 	const struct checks_request *request, struct receipt *r, double *ret_eval, double *ret_device_s,
 	bool *ret_stopped, struct err *reterr)
 {
-	const struct contract *contract = &c->task.contract;
+	const struct contract *contract = &p->task.contract;
 	struct check check = {.c = c, .p = p, .request = request, .dir = request->run_dir};
 	bool stopped = false;
 	*ret_eval = NAN;

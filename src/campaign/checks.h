@@ -20,7 +20,8 @@ struct checks_request {
 
 /* True when the task configures the evaluation, which wants a reference build. */
 bool checks_want_reference(const struct campaign *c);
-double checks_reference_eval(const struct state *s);
+/* Of the runs that one of this role is held against; NAN = none yet. */
+double checks_reference_eval(const struct state *s, enum receipt_role role);
 /* Fills r->tests_passed, eval_difference and resume_difference of what is configured. *ret_eval: the
  * evaluation's value, NAN without one. *ret_device_s: what the checks cost. *ret_stopped: the user stopped
  * them. */

@@ -178,7 +178,7 @@ static enum err_code utilisation(struct campaign *c, struct doctor_result *resul
 {
 	struct reference_set refs = {0};
 	result->mfu = NAN;
-	TRY(reference_set_load(c, &refs, reterr));
+	TRY(reference_set_load(c, ROLE_REFERENCE, &refs, reterr));
 	if (refs.n && refs.valid[0]->n_updates && result->has_probe) {
 		const struct receipt *r = refs.valid[0];
 		result->mfu =

@@ -29,12 +29,26 @@ static enum err_code open_duel(struct campaign *c, const struct promotion_step *
 	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
 }
 
+/* One execution, which the state knows when it is over. */
+static enum err_code execute(
+	struct campaign *c, const struct execute_request *request, struct progress *stage, struct err *reterr)
+{
+	enum execute_end end;
+	campaign_report_progress(c, stage);
+	TRY(trial_execute(c, request, &end, reterr));
+	if (end == EXECUTE_INTERRUPTED)
+		return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
+	if (end == EXECUTE_TRANSIENT)
+		return err_set(
+			reterr, ERR_FAILED, "promotion could not be carried out; go on with  infrarsi run");
+	return OK;
+}
+
 static enum err_code execute_side(struct campaign *c, const struct promotion_step *step, struct err *reterr)
 {
 	struct candidate candidate = CANDIDATE_INIT;
 	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
 	const struct duel *duel = &c->state.duels[step->finalist - 1];
-	enum execute_end end;
 	strbuf_addf(&label, "duel %d (trial %d): pair %d of %zu, %s", step->finalist, step->trial,
 		step->pair + 1, duel->n_pairs, step->is_candidate_side ? "candidate" : "reference");
 	if (step->is_candidate_side)
@@ -42,21 +56,15 @@ static enum err_code execute_side(struct campaign *c, const struct promotion_ste
 	else
 		candidate_reference(&candidate, &c->state.space);
 	struct progress stage = {.kind = PROGRESS_STAGE, .text = label.buf, .duel = duel};
-	campaign_report_progress(c, &stage);
 	struct execute_request request = {.role = ROLE_PROMOTION,
 		.candidate = &candidate,
 		.label = label.buf,
 		.finalist = step->finalist,
 		.pair = step->pair,
 		.is_candidate_side = step->is_candidate_side};
-	enum err_code code = trial_execute(c, &request, &end, reterr);
+	enum err_code code = execute(c, &request, &stage, reterr);
 	candidate_release(&candidate);
 	TRY(code);
-	if (end == EXECUTE_INTERRUPTED)
-		return err_set(reterr, ERR_INTERRUPTED, "stopped during promotion; go on with  infrarsi run");
-	if (end == EXECUTE_TRANSIENT)
-		return err_set(
-			reterr, ERR_FAILED, "promotion could not be carried out; go on with  infrarsi run");
 	duel = &c->state.duels[step->finalist - 1];
 	const struct execution *run = step->is_candidate_side ? &duel->candidate_runs[step->pair]
 							      : &duel->reference_runs[step->pair];
@@ -87,7 +95,7 @@ static enum err_code final_verdict(struct campaign *c, const struct promotion_st
 	enum seal_state seal;
 	struct reference_set refs = {0};
 	TRY(receipt_read(path, &c->keys, &receipt, &seal, reterr));
-	enum err_code code = reference_set_load(c, &refs, reterr);
+	enum err_code code = reference_set_load(c, ROLE_PROMOTION, &refs, reterr);
 	if (code == OK)
 		code = verify_receipt(&receipt, refs.valid, refs.n, step->valid ? &step->result : NULL,
 			ret_verdict, reterr);
@@ -133,6 +141,66 @@ static enum err_code record_judgement(
 	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
 }
 
+static enum err_code open_confirmation(
+	struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("confirm"));
+	json_object_set_new(body, "trial", json_integer(step->trial));
+	json_object_set_new(body, "updates", json_integer(step->updates));
+	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
+}
+
+static enum err_code lengthen(struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	struct candidate candidate = CANDIDATE_INIT;
+	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
+	const char *side = step->is_candidate_side ? "winner" : "reference";
+	strbuf_addf(&label, "confirmation of trial %d over %d updates: %s", step->trial, step->updates, side);
+	if (step->is_candidate_side)
+		candidate_copy(&candidate, &trial_of(&c->state, step->trial)->candidate);
+	else
+		candidate_reference(&candidate, &c->state.space);
+	struct execute_request request = {
+		.role = step->is_candidate_side ? ROLE_CONFIRMATION : ROLE_LONGER_REFERENCE,
+		.candidate = &candidate,
+		.label = label.buf,
+		.is_candidate_side = step->is_candidate_side,
+		.updates = step->updates};
+	struct progress stage = {.kind = PROGRESS_STAGE,
+		.text = label.buf,
+		.updates = step->updates,
+		.duel = state_winner(&c->state)};
+	enum err_code code = execute(c, &request, &stage, reterr);
+	candidate_release(&candidate);
+	TRY(code);
+	const struct confirmation *confirmation = &state_winner(&c->state)->confirmation;
+	const struct execution *run =
+		step->is_candidate_side ? &confirmation->candidate : &confirmation->reference;
+	struct progress p = {.kind = run->receipt_path ? PROGRESS_CONFIRMATION : PROGRESS_NOTE,
+		.text = run->receipt_path ? side : "this longer run of the reference is not usable",
+		.updates = step->updates,
+		.execution = run};
+	campaign_report_progress(c, &p);
+	return OK;
+}
+
+static enum err_code close_confirmation(
+	struct campaign *c, const struct promotion_step *step, struct err *reterr)
+{
+	const struct confirmation *confirmation = &step->confirmation;
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("confirmed"));
+	json_object_set_new(body, "trial", json_integer(step->trial));
+	json_object_set_new(body, "updates", json_integer(step->updates));
+	json_object_set_new(body, "outcome", json_string(confirmation_names[confirmation->outcome]));
+	json_object_set_new(body, "gain_ln", json_from_number(confirmation->gain_ln));
+	json_object_set_new(body, "low_ln", json_from_number(confirmation->low_ln));
+	json_object_set_new(body, "high_ln", json_from_number(confirmation->high_ln));
+	json_object_set_new(body, "reason", json_from_text(confirmation->reason));
+	return campaign_append(c, ENTRY_ACCEPT, step->trial, NULL, json_dump_take(body), NULL, reterr);
+}
+
 static enum err_code conclude(struct campaign *c, const struct promotion_step *step, struct err *reterr)
 {
 	json_t *body = json_object();
@@ -152,6 +220,12 @@ static enum err_code carry_out(struct campaign *c, const struct promotion_step *
 		return execute_side(c, step, reterr);
 	case PROMOTION_JUDGE:
 		return record_judgement(c, step, reterr);
+	case PROMOTION_CONFIRM:
+		return open_confirmation(c, step, reterr);
+	case PROMOTION_LENGTHEN:
+		return lengthen(c, step, reterr);
+	case PROMOTION_CONFIRMED:
+		return close_confirmation(c, step, reterr);
 	case PROMOTION_CONCLUDE:
 		return conclude(c, step, reterr);
 	case PROMOTION_OVER:
@@ -164,7 +238,7 @@ enum err_code promote_run(struct campaign *c, struct err *reterr)
 {
 	for (;;) {
 		struct promotion_step step;
-		TRY(promotion_next(&c->state, &step, reterr));
+		TRY(promotion_next(&c->state, c->confirm_updates, &step, reterr));
 		if (step.kind == PROMOTION_OVER)
 			return OK;
 		if (campaign_stop_wanted(c))

@@ -127,7 +127,7 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 	struct reference_set refs = {0};
 	struct verdict verdict;
 	struct window_stats stats;
-	TRY(reference_set_load(c, &refs, reterr));
+	TRY(reference_set_load(c, r->role, &refs, reterr));
 	const struct receipt *self = r;
 	enum err_code code =
 		verify_receipt(r, refs.n ? refs.valid : &self, refs.n ? refs.n : 1, NULL, &verdict, reterr);

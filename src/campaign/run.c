@@ -293,6 +293,18 @@ static enum err_code check_worth(const struct campaign *c, const struct run_opti
 	return OK;
 }
 
+static enum err_code set_confirmation(
+	struct campaign *c, const struct run_options *options, struct err *reterr)
+{
+	int updates = options->confirm_updates > 0 ? options->confirm_updates : c->task.confirm_updates;
+	if (updates && updates <= c->task.contract.updates)
+		return err_set(reterr, ERR_INPUT,
+			"--confirm %d: expected more updates than contract.updates of %s, %d", updates,
+			c->task.path, c->task.contract.updates);
+	c->confirm_updates = updates;
+	return OK;
+}
+
 /* Jobs run with the user's rights where there is none: said, not assumed to be known. */
 static void note_missing_sandbox(struct search *run)
 {
@@ -345,6 +357,7 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 	TRY(campaign_refresh(c, reterr));
 	TRY(check_worth(c, options, &run.stops_not_worth, reterr));
 	c->early_stop = options->early_stop || c->task.early_stop;
+	TRY(set_confirmation(c, options, reterr));
 	bool more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more && strategy_has_models(run.strategy) && c->state.n_counted < run.budget)
 		TRY(proposers_check(c, reterr));

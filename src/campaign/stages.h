@@ -42,6 +42,7 @@ struct run_options {
 	int parallel;                    /* trials at once, each on its own device slot; 0 or 1 = one */
 	bool early_stop;                 /* also where the task does not ask for it */
 	bool stop_when_not_worth;        /* the same; needs a horizon */
+	int confirm_updates;             /* 0 = what the task says */
 	struct search_switches switches; /* changes what the task says; all zero = nothing */
 };
 /* Search, then promotion. OK when a candidate was delivered; ERR_FAILED is never used for "nothing promoted":

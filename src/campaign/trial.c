@@ -79,11 +79,11 @@ static enum err_code fill(struct trial_job *job, struct err *reterr)
 	struct campaign *c = job->c;
 	const struct state *s = &c->state;
 	const struct execute_request *q = job->p.request;
-	TRY(reference_set_load(c, &job->refs, reterr));
+	TRY(reference_set_load(c, q->role, &job->refs, reterr));
 	TRY(early_stop_begin(c, q, &job->watch, reterr));
 	TRY(prepare_reference(job, reterr));
 	job->stall_limit_s = stall_limit_s(s);
-	job->reference_eval = checks_reference_eval(s);
+	job->reference_eval = checks_reference_eval(s, q->role);
 	job->reference_is_touched = reference_is_touched(s);
 	job->transients = q->trial ? state_count_transients(s, q->trial) : 0;
 	job->started = started_json(&job->p);

@@ -34,6 +34,7 @@ struct execute_request { /* with what it points to, it outlives the execution */
 	const char *label;  /* for progress */
 	int finalist, pair; /* duels */
 	bool is_candidate_side;
+	int updates;                    /* of a confirmation; 0 = the contract's */
 	const struct duel_result *duel; /* for speed_reproduces; NULL = not decided */
 	int slot;                       /* index of the device slot, where the task declares any */
 	int at_once;                    /* how many run beside each other; 0 or 1 = alone */

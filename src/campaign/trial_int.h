@@ -13,6 +13,8 @@
 struct preparation { /* all strings in `arena` */
 	struct arena arena;
 	const struct execute_request *request;
+	struct task
+		task; /* as this execution runs it: with more updates, for a confirmation; borrowed strings */
 	int64_t seq;
 	char nonce[33];
 	struct resolved resolved;
@@ -44,8 +46,9 @@ struct reference_set {
 	const struct receipt **valid; /* borrowed */
 	size_t n;
 };
-enum err_code reference_set_load(
-	struct campaign *c, struct reference_set *ret_set, struct err *reterr) MUST_CHECK;
+/* Those that a run of this role is compared with: of doctor, or of the confirmation that is under way. */
+enum err_code reference_set_load(struct campaign *c, enum receipt_role role, struct reference_set *ret_set,
+	struct err *reterr) MUST_CHECK;
 void reference_set_release(struct reference_set *set);
 
 /* Everything in the receipt that is known before the run: terms, candidate, command, environment, references.

@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,15 +228,32 @@ static void paths(struct campaign *c, struct preparation *p)
 	p->log_path = arena_printf(&p->arena, "%s/%s", c->dir, p->log_relative);
 }
 
+/* Wall time grows with the updates. What a resumed run has to report is laid down for the contract's number
+ * of updates and is checked there. */
+static void lengthen(struct task *task, int updates)
+{
+	task->launch.timeout_s *= fmax(1, (double)updates / task->contract.updates);
+	task->contract.updates = updates;
+	task->contract.checkpoint_command = (struct string_list){0};
+}
+
+static enum err_code resolve(struct campaign *c, struct preparation *p, struct err *reterr)
+{
+	struct space space = c->state.space;
+	space.task = &p->task;
+	return space_resolve(&space, p->request->candidate, &p->arena, &p->resolved, reterr);
+}
+
 enum err_code preparation_init(struct campaign *c, const struct execute_request *request,
 	struct preparation *ret_p, struct err *reterr)
 {
-	struct preparation p = {.request = request, .seq = c->state.next_seq};
+	struct preparation p = {.request = request, .task = c->task, .seq = c->state.next_seq};
+	if (request->updates)
+		lengthen(&p.task, request->updates);
 	unsigned char bytes[16];
 	random_bytes(bytes, sizeof(bytes));
 	hex_encode(bytes, sizeof(bytes), p.nonce);
-	enum err_code code =
-		space_resolve(&c->state.space, request->candidate, &p.arena, &p.resolved, reterr);
+	enum err_code code = resolve(c, &p, reterr);
 	if (code != OK) {
 		arena_release(&p.arena);
 		return code;

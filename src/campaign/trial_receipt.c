@@ -14,16 +14,30 @@
 #include "base/strbuf.h"
 #include "campaign/trial_int.h"
 
-enum err_code reference_set_load(struct campaign *c, struct reference_set *ret_set, struct err *reterr)
+/* The longer reference is held against nothing, the winner that runs as long against it. */
+static size_t runs_to_compare(
+	const struct state *s, enum receipt_role role, const struct execution **ret_runs)
 {
-	const struct state *s = &c->state;
+	const struct duel *d = state_winner(s);
+	bool is_longer = role == ROLE_LONGER_REFERENCE || role == ROLE_CONFIRMATION;
+	*ret_runs = is_longer && d ? &d->confirmation.reference : s->references;
+	if (!is_longer)
+		return s->n_references;
+	return role == ROLE_CONFIRMATION && d && d->confirmation.reference.receipt_path ? 1 : 0;
+}
+
+enum err_code reference_set_load(
+	struct campaign *c, enum receipt_role role, struct reference_set *ret_set, struct err *reterr)
+{
+	const struct execution *runs;
+	size_t n_runs = runs_to_compare(&c->state, role, &runs);
 	struct reference_set set = {0};
-	set.receipts = xcalloc(s->n_references, sizeof(*set.receipts));
-	set.valid = xcalloc(s->n_references, sizeof(*set.valid));
-	for (size_t i = 0; i < s->n_references; i++) {
-		if (!s->references[i].verdict.valid)
+	set.receipts = xcalloc(n_runs, sizeof(*set.receipts));
+	set.valid = xcalloc(n_runs, sizeof(*set.valid));
+	for (size_t i = 0; i < n_runs; i++) {
+		if (!runs[i].verdict.valid)
 			continue;
-		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, s->references[i].receipt_path);
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", c->dir, runs[i].receipt_path);
 		enum seal_state seal;
 		enum err_code code = receipt_read(path, &c->keys, &set.receipts[set.n], &seal, reterr);
 		if (code != OK) {
@@ -54,9 +68,10 @@ static const char **copy_words(struct arena *arena, const char *const *words, si
 	return copy;
 }
 
-static void fill_invariants(struct campaign *c, const struct candidate *candidate, struct receipt *r)
+static void fill_invariants(struct campaign *c, const struct preparation *p, struct receipt *r)
 {
-	const struct contract *contract = &c->task.contract;
+	const struct contract *contract = &p->task.contract;
+	const struct candidate *candidate = p->request->candidate;
 	bool legal = false;
 	struct err ignored = ERR_INIT;
 	if (space_is_legal(&c->state.space, candidate->setting, &legal, NULL, &ignored) != OK)
@@ -70,9 +85,9 @@ static void fill_invariants(struct campaign *c, const struct candidate *candidat
 	}
 }
 
-static void fill_terms(struct campaign *c, const struct candidate *candidate, struct receipt *r)
+static void fill_terms(struct campaign *c, const struct preparation *p, struct receipt *r)
 {
-	const struct contract *contract = &c->task.contract;
+	const struct contract *contract = &p->task.contract;
 	struct receipt_terms *t = &r->terms;
 	t->updates = contract->updates;
 	t->warmup = contract->warmup;
@@ -89,7 +104,7 @@ static void fill_terms(struct campaign *c, const struct candidate *candidate, st
 	t->eval_tolerance = contract->eval_tolerance;
 	t->checkpoint_configured = contract->checkpoint_command.count > 0;
 	t->tests_configured = contract->n_tests > 0;
-	fill_invariants(c, candidate, r);
+	fill_invariants(c, p, r);
 }
 
 static void add_phases(struct receipt *r, const char *const *phases, size_t n)
@@ -177,7 +192,7 @@ enum err_code receipt_fill_before(struct campaign *c, const struct preparation *
 {
 	(void)reterr;
 	fill_identity(c, p, r);
-	fill_terms(c, p->request->candidate, r);
+	fill_terms(c, p, r);
 	fill_declared_phases(c, p->request->candidate, r);
 	fill_references(c, refs, r);
 	return OK;

@@ -31,7 +31,7 @@ static void report_progress(struct trial_job *job)
 	struct progress p = {.kind = PROGRESS_UPDATE,
 		.text = job->p.request->label,
 		.update = job->update,
-		.updates = job->c->task.contract.updates,
+		.updates = job->p.task.contract.updates,
 		.elapsed_s = clock_now_s() - job->started_s,
 		.best_ln = NAN,
 		.eta_s = NAN};
@@ -87,7 +87,7 @@ static enum err_code launch(
 {
 	struct campaign *c = job->c;
 	const struct preparation *p = &job->p;
-	const struct contract *contract = &c->task.contract;
+	const struct contract *contract = &p->task.contract;
 	struct run_request request = {
 		.dir = trial_dir,
 		.argv = p->resolved.argv,
@@ -101,7 +101,7 @@ static enum err_code launch(
 		.read_only = p->frozen,
 		.hidden = p->hidden,
 		.shown = p->shown,
-		.limits = {.wall_s = c->task.launch.timeout_s,
+		.limits = {.wall_s = p->task.launch.timeout_s,
 			.startup_s = c->task.launch.startup_timeout_s,
 			.stall_s = job->stall_limit_s,
 			.stall_after_update = contract->warmup,

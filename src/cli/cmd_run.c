@@ -12,7 +12,7 @@
 #include "report/report.h"
 
 struct run_values {
-	int trials, parallel;
+	int trials, parallel, confirm_updates;
 	const char *strategy;
 	bool dry_run, search_only, accept_noise, early_stop, stop_when_not_worth;
 	struct option_list fixed, starts;
@@ -140,7 +140,8 @@ static enum err_code search(struct campaign *c, const struct run_values *v, stru
 		.accept_noise = v->accept_noise,
 		.parallel = v->parallel,
 		.early_stop = v->early_stop,
-		.stop_when_not_worth = v->stop_when_not_worth};
+		.stop_when_not_worth = v->stop_when_not_worth,
+		.confirm_updates = v->confirm_updates};
 	TRY(cli_read_switches(&v->switches, v->strategy, &options.switches, reterr));
 	TRY(search_run(c, &options, reterr));
 	return report_write(&c->state, c->dir, reterr);
@@ -189,6 +190,9 @@ static const struct option_spec options[] = {
 	{"parallel", "N", OPTION_INTEGER,
 		"trials at once, each on a slot of launch.device_slots (default: 1)",
 		offsetof(struct run_values, parallel)},
+	{"confirm", "N", OPTION_INTEGER,
+		"run the winner and the reference over N updates once more before it is delivered",
+		offsetof(struct run_values, confirm_updates)},
 	{"search-only", NULL, OPTION_FLAG, "leave promotion for a later call",
 		offsetof(struct run_values, search_only)},
 	{"accept-noise", NULL, OPTION_FLAG, "go on although doctor calls this machine too noisy",

@@ -189,7 +189,7 @@ static struct result result_of(const struct simulation *s)
 		return r;
 	r.setting = state->trials[duel->trial - 1].candidate.setting;
 	r.claimed_ln = duel->claimed_ln;
-	r.delivered_ln = duel->result.gain_ln;
+	r.delivered_ln = duel_gain(duel).ln;
 	r.true_ln = job_gain_ln(&s->job, r.setting);
 	return r;
 }

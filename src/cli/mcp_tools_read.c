@@ -80,9 +80,9 @@ static void add_delivered(const struct campaign *c, json_t *json, struct strbuf 
 		return;
 	json_t *delivered = json_object();
 	json_object_set_new(delivered, "trial", json_integer(d->trial));
-	json_object_set_new(delivered, "speedup", json_from_number(exp(d->result.gain_ln)));
+	json_object_set_new(delivered, "speedup", json_from_number(exp(duel_gain(d).ln)));
 	json_object_set_new(json, "delivered", delivered);
-	strbuf_addf(text, "Promoted trial %d, %.2fx in fresh re-runs\n", d->trial, exp(d->result.gain_ln));
+	strbuf_addf(text, "Promoted trial %d, %.2fx in fresh re-runs\n", d->trial, exp(duel_gain(d).ln));
 }
 
 static void add_cost(const struct campaign *c, json_t *json, struct strbuf *text)

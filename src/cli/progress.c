@@ -122,6 +122,17 @@ static void show_duel(struct progress_view *view, const struct progress *p)
 	fflush(stdout);
 }
 
+static void show_confirmation(struct progress_view *view, const struct progress *p)
+{
+	close_line(view);
+	printf("  over %d updates  %-9s  ", p->updates, p->text);
+	if (p->execution->has_time)
+		printf("%.4f s/update\n", p->execution->time_s);
+	else
+		printf("%s\n", failure_class_names[p->execution->failure]);
+	fflush(stdout);
+}
+
 static void show_text(struct progress_view *view, const struct progress *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
@@ -146,7 +157,8 @@ void progress_view_show(void *context, const struct progress *p)
 		 * instead. */
 		if (view->is_terminal) {
 			struct progress begin = *p;
-			begin.updates = p->state ? p->state->task->contract.updates : 0;
+			if (!begin.updates && p->state)
+				begin.updates = p->state->task->contract.updates;
 			draw(view, &begin);
 		} else if (p->n_running || (p->trials_budget == 0 && !p->duel)) {
 			show_text(view, p);
@@ -163,6 +175,9 @@ void progress_view_show(void *context, const struct progress *p)
 		break;
 	case PROGRESS_DUEL:
 		show_duel(view, p);
+		break;
+	case PROGRESS_CONFIRMATION:
+		show_confirmation(view, p);
 		break;
 	case PROGRESS_NOTE:
 		show_text(view, p);

@@ -19,12 +19,19 @@ const char *const failure_class_names[N_FAILURE_CLASSES] = {
 	[FAILURE_STOPPED_SLOW] = "stopped_slow",
 };
 
-const char *const receipt_role_names[4] = {
+const char *const receipt_role_names[N_RECEIPT_ROLES] = {
 	[ROLE_REFERENCE] = "reference",
 	[ROLE_PROFILE] = "profile",
 	[ROLE_SEARCH] = "search",
 	[ROLE_PROMOTION] = "promotion",
+	[ROLE_LONGER_REFERENCE] = "longer_reference",
+	[ROLE_CONFIRMATION] = "confirmation",
 };
+
+bool role_is_reference(enum receipt_role role)
+{
+	return role == ROLE_REFERENCE || role == ROLE_LONGER_REFERENCE;
+}
 
 void receipt_init(struct receipt *r)
 {

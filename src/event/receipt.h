@@ -18,7 +18,15 @@ enum {
 	RECEIPT_FILE_CAP = 128 * 1024 * 1024, /* bytes of a stored receipt */
 };
 
-enum receipt_role { ROLE_REFERENCE, ROLE_PROFILE, ROLE_SEARCH, ROLE_PROMOTION };
+enum receipt_role {
+	ROLE_REFERENCE,
+	ROLE_PROFILE,
+	ROLE_SEARCH,
+	ROLE_PROMOTION,
+	ROLE_LONGER_REFERENCE, /* over more updates than the contract's, for a confirmation */
+	ROLE_CONFIRMATION,     /* a winner over as many */
+	N_RECEIPT_ROLES
+};
 
 /* What ended the execution, as the harness saw it. */
 enum failure_class {
@@ -37,7 +45,9 @@ enum failure_class {
 	N_FAILURE_CLASSES
 };
 extern const char *const failure_class_names[N_FAILURE_CLASSES];
-extern const char *const receipt_role_names[4];
+extern const char *const receipt_role_names[N_RECEIPT_ROLES];
+/* A run of the untouched job that others are held against. */
+bool role_is_reference(enum receipt_role role);
 
 struct receipt_terms { /* the contract as resolved for this execution */
 	int updates, warmup;

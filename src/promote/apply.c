@@ -236,7 +236,7 @@ static enum err_code prepare(const struct state *s, const struct apply_options *
 	TRY(check_contract(s, reterr));
 	if (duel)
 		a->summary = arena_printf(&result->arena, "%.2fx (95%% interval %.2f to %.2f)",
-			exp(duel->result.gain_ln), exp(duel->result.low_ln), exp(duel->result.high_ln));
+			exp(duel_gain(duel).ln), exp(duel_gain(duel).low_ln), exp(duel_gain(duel).high_ln));
 	TRY(launch_script(s, t, a->dir, a->summary, &result->arena, &a->script, reterr));
 	TRY(collect_changes(s, t, &result->arena, a, reterr));
 	result->n_patches = (int)a->n_changes;

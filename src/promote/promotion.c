@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "promote/promotion.h"
+#include "promote/promotion_int.h"
 #include "stats/noise.h"
-
-enum { REFERENCE_RETRIES = 2 };
 
 static bool was_finalist(const struct state *s, const struct trial *t)
 {
@@ -42,47 +40,29 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 
 /* Two gains over the same reference, each the mean of its pairs (DESIGN section 10: the interval's quantile).
  */
-static bool is_better(const struct duel_result *now, const struct duel_result *before)
+static bool is_better(const struct duel *now_duel, const struct duel *before_duel)
 {
+	const struct duel_result *now = &now_duel->result, *before = &before_duel->result;
 	double variance =
 		now->sigma * now->sigma / now->pairs + before->sigma * before->sigma / before->pairs;
 	double nu = fmin(now->nu, before->nu);
-	return now->gain_ln - before->gain_ln > student_t_quantile(0.975, nu) * sqrt(variance);
+	return duel_gain(now_duel).ln - duel_gain(before_duel).ln >
+	       student_t_quantile(0.975, nu) * sqrt(variance);
 }
 
 static bool takes_over(const struct state *s, const struct duel *d)
 {
 	if (!d || !d->valid || !d->result.delivered)
 		return false;
-	return !s->has_standing || is_better(&d->result, &s->standing.result);
+	return !s->has_standing || is_better(d, &s->standing);
 }
 
-static enum err_code open_or_conclude(const struct state *s, struct promotion_step *step, struct err *reterr)
-{
-	const struct duel *last = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
-	const struct trial *finalist = NULL;
-	bool delivered = takes_over(s, last);
-	if (!delivered && s->n_duels < FINALISTS_ALLOWED)
-		TRY(next_finalist(s, &finalist, reterr));
-	if (!finalist) {
-		step->kind = PROMOTION_CONCLUDE;
-		step->delivered_finalist = delivered ? last->finalist : 0;
-		return OK;
-	}
-	step->kind = PROMOTION_OPEN;
-	step->finalist = (int)s->n_duels + 1;
-	step->trial = finalist->number;
-	step->pairs = duel_pairs_wanted(s->noise.sigma_pair);
-	step->claimed_ln = finalist->run.gain_ln;
-	return OK;
-}
-
-static bool has_run(const struct execution *run)
+bool has_run(const struct execution *run)
 {
 	return run->receipt_path != NULL;
 }
 
-static bool is_usable(const struct execution *run)
+bool is_usable(const struct execution *run)
 {
 	return run->has_time && run->verdict.valid;
 }
@@ -147,14 +127,41 @@ static void judge(const struct state *s, const struct duel *d, struct promotion_
 	arena_release(&arena);
 }
 
-enum err_code promotion_next(const struct state *s, struct promotion_step *ret_step, struct err *reterr)
+static enum err_code open_or_conclude(
+	const struct state *s, int confirm_updates, struct promotion_step *step, struct err *reterr)
+{
+	const struct duel *last = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
+	const struct trial *finalist = NULL;
+	bool delivered = takes_over(s, last);
+	if (delivered && confirmation_wanted(s, confirm_updates, step))
+		return OK;
+	if (!delivered && s->n_duels < FINALISTS_ALLOWED)
+		TRY(next_finalist(s, &finalist, reterr));
+	if (!finalist) {
+		step->kind = PROMOTION_CONCLUDE;
+		step->delivered_finalist = delivered ? last->finalist : 0;
+		return OK;
+	}
+	step->kind = PROMOTION_OPEN;
+	step->finalist = (int)s->n_duels + 1;
+	step->trial = finalist->number;
+	step->pairs = duel_pairs_wanted(s->noise.sigma_pair);
+	step->claimed_ln = finalist->run.gain_ln;
+	return OK;
+}
+
+enum err_code promotion_next(
+	const struct state *s, int confirm_updates, struct promotion_step *ret_step, struct err *reterr)
 {
 	struct promotion_step step = {0};
 	const struct duel *open = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
-	if (s->finished)
-		step.kind = PROMOTION_OVER;
-	else if (!open || open->finished)
-		TRY(open_or_conclude(s, &step, reterr));
+	if (s->confirming != CONFIRMING_NOBODY)
+		confirmation_next(s, &step);
+	else if (s->finished) {
+		if (!confirmation_wanted(s, confirm_updates, &step))
+			step.kind = PROMOTION_OVER;
+	} else if (!open || open->finished)
+		TRY(open_or_conclude(s, confirm_updates, &step, reterr));
 	else if (candidate_failed(open) || open->reference_failures > REFERENCE_RETRIES ||
 		 !next_side(open, &step))
 		judge(s, open, &step);

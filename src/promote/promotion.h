@@ -5,6 +5,9 @@
  *
  * Where an earlier promotion delivered a winner, it stands: only candidates that the models believe better
  * are re-tested, and one takes its place only when its gain is larger beyond the noise of both duels.
+ *
+ * A winner can be confirmed over more updates than the contract's: one run of the reference and one of the
+ * winner, the second judged against the first by the same 16 items.
  */
 #ifndef INFRARSI_PROMOTE_PROMOTION_H
 #define INFRARSI_PROMOTE_PROMOTION_H
@@ -15,11 +18,14 @@
 enum { FINALISTS_ALLOWED = 3 };
 
 enum promotion_kind {
-	PROMOTION_OPEN,     /* take trial `trial` as finalist number `finalist` with `pairs` pairs */
-	PROMOTION_EXECUTE,  /* run one side of a pair of the open duel */
-	PROMOTION_JUDGE,    /* the open duel is complete, or cannot become valid any more */
-	PROMOTION_CONCLUDE, /* delivered_finalist (0 = none) */
-	PROMOTION_OVER,     /* nothing left to do */
+	PROMOTION_OPEN,      /* take trial `trial` as finalist number `finalist` with `pairs` pairs */
+	PROMOTION_EXECUTE,   /* run one side of a pair of the open duel */
+	PROMOTION_JUDGE,     /* the open duel is complete, or cannot become valid any more */
+	PROMOTION_CONFIRM,   /* take the winner to more updates */
+	PROMOTION_LENGTHEN,  /* run one side of the confirmation */
+	PROMOTION_CONFIRMED, /* the confirmation is complete, or cannot be */
+	PROMOTION_CONCLUDE,  /* delivered_finalist (0 = none) */
+	PROMOTION_OVER,      /* nothing left to do */
 };
 
 struct promotion_step {
@@ -31,9 +37,14 @@ struct promotion_step {
 	bool valid; /* judge */
 	struct duel_result result;
 	int delivered_finalist; /* conclude */
+	int updates;            /* confirm, lengthen */
+	struct confirmation
+		confirmation; /* confirmed: its outcome; the reason is in the state or lasts for ever */
 };
 
-enum err_code promotion_next(
-	const struct state *s, struct promotion_step *ret_step, struct err *reterr) MUST_CHECK;
+/* confirm_updates: over which the winner is to be confirmed, more than the contract's; 0 = not wanted. A
+ * confirmation that was begun is ended with the updates that it was begun with. */
+enum err_code promotion_next(const struct state *s, int confirm_updates, struct promotion_step *ret_step,
+	struct err *reterr) MUST_CHECK;
 
 #endif

@@ -48,7 +48,7 @@ static void add_head(const struct state *s, struct strbuf *text)
 			"**%.2fx faster** (95%% interval %.2f to %.2f), measured in %d order-swapped pairs "
 			"of fresh runs against the "
 			"untouched reference, on the harness's own clock. ",
-			exp(d->result.gain_ln), exp(d->result.low_ln), exp(d->result.high_ln),
+			exp(duel_gain(d).ln), exp(duel_gain(d).low_ln), exp(duel_gain(d).high_ln),
 			d->result.pairs);
 	else if (s->finished)
 		strbuf_addstr(text, "**1.00x**: nothing was faster beyond calibrated noise and valid. The "
@@ -71,7 +71,8 @@ static void add_head(const struct state *s, struct strbuf *text)
 
 static void add_claim(const struct state *s, const struct duel *d, const char *finalist, struct strbuf *text)
 {
-	const char *result = !d->result.delivered ? "not beyond noise"
+	const char *result = d->confirmation.outcome == CONFIRMATION_REFUSED ? "not over more updates"
+			     : !d->result.delivered                          ? "not beyond noise"
 			     : s->has_standing && d != &s->standing && s->finished
 				     ? "faster, but not proven better than what was delivered before"
 				     : "delivered";
@@ -96,6 +97,18 @@ static void add_pairs(const struct duel *d, const char *finalist, struct strbuf 
 	strbuf_addstr(text, " (reference/candidate).\n\n");
 }
 
+static void add_longer(const struct state *s, const struct duel *d, struct strbuf *text)
+{
+	const struct confirmation *c = &d->confirmation;
+	if (c->outcome == CONFIRMATION_NONE)
+		return;
+	add_confirmation(s, d, add_cell, text);
+	if (c->reference.has_time && c->candidate.has_time)
+		strbuf_addf(text, "\nThe pair over %d updates, s/update: %.4f/%.4f (reference/candidate).\n",
+			c->updates, c->reference.time_s, c->candidate.time_s);
+	strbuf_addch(text, '\n');
+}
+
 /* The standing delivery of an earlier promotion comes first, then the duels of the last one. */
 static void add_claims(const struct state *s, struct strbuf *text)
 {
@@ -114,12 +127,15 @@ static void add_claims(const struct state *s, struct strbuf *text)
 	strbuf_addstr(text, "\nThe best of several noisy measurements is too good on average (the winner's "
 			    "curse); the duel is "
 			    "measured anew and free of it.\n\n");
-	if (s->has_standing)
+	if (s->has_standing) {
 		add_pairs(&s->standing, "earlier", text);
+		add_longer(s, &s->standing, text);
+	}
 	for (size_t i = 0; i < s->n_duels; i++) {
 		char finalist[16];
 		snprintf(finalist, sizeof(finalist), "%d", s->duels[i].finalist);
 		add_pairs(&s->duels[i], finalist, text);
+		add_longer(s, &s->duels[i], text);
 	}
 }
 

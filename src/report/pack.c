@@ -165,9 +165,10 @@ void report_pack_yaml(const struct state *s, struct strbuf *text)
 	}
 	if (d) {
 		strbuf_addf(text, "delivered: {trial: %d, pairs: %d", d->trial, d->result.pairs);
-		add_number(text, "gain_ln", d->result.gain_ln);
-		add_number(text, "low_ln", d->result.low_ln);
-		add_number(text, "high_ln", d->result.high_ln);
+		struct gain gain = duel_gain(d);
+		add_number(text, "gain_ln", gain.ln);
+		add_number(text, "low_ln", gain.low_ln);
+		add_number(text, "high_ln", gain.high_ln);
 		strbuf_addstr(text, "}\n");
 	}
 	add_observations(s, text);

@@ -29,6 +29,10 @@ typedef void (*review_fn)(struct strbuf *text, const char *value);
 void add_patch_reviews(const struct state *s, const struct trial *t, review_fn add, struct strbuf *text);
 /* A line about a delivery of an earlier promotion that still stands; nothing where there is none. */
 void add_standing(const struct state *s, struct strbuf *text);
+/* What became of it over more updates, as a line; nothing where nobody asked. */
+void add_confirmation(const struct state *s, const struct duel *d, review_fn add, struct strbuf *text);
+/* The same, of one that is over. */
+json_t *confirmation_json(const struct duel *d);
 /* Why the search ended early; nothing where it did not. */
 void add_search_over(const struct state *s, review_fn add, struct strbuf *text);
 /* Pairs of patches that are never stacked and why, a line each behind `before`. */

@@ -79,17 +79,30 @@ static json_t *cost_json(const struct state *s)
 	return json;
 }
 
+/* Of all finalists, those that were not delivered because of it included. */
+static json_t *confirmations_json(const struct state *s)
+{
+	json_t *list = json_array();
+	if (s->has_standing && s->standing.confirmation.outcome != CONFIRMATION_NONE)
+		json_array_append_new(list, confirmation_json(&s->standing));
+	for (size_t i = 0; i < s->n_duels; i++)
+		if (s->duels[i].confirmation.outcome != CONFIRMATION_NONE)
+			json_array_append_new(list, confirmation_json(&s->duels[i]));
+	return list;
+}
+
 static void set_delivery(const struct state *s, json_t *json)
 {
 	const struct duel *d = delivered_duel(s);
 	const struct trial *t = d ? trial_numbered(s, d->trial) : NULL;
+	struct gain gain = d ? duel_gain(d) : (struct gain){0};
 	json_object_set_new(json, "promoted", json_boolean(d != NULL));
 	json_object_set_new(json, "earlier_promotion", json_boolean(s->has_standing));
-	json_object_set_new(json, "delivered", json_from_number(d ? exp(d->result.gain_ln) : 1));
+	json_object_set_new(json, "delivered", json_from_number(exp(gain.ln)));
 	json_object_set_new(json, "claimed", d ? speedup_json(d->claimed_ln) : json_null());
 	json_t *interval = json_array();
-	json_array_append_new(interval, json_from_number(d ? exp(d->result.low_ln) : 1));
-	json_array_append_new(interval, json_from_number(d ? exp(d->result.high_ln) : 1));
+	json_array_append_new(interval, json_from_number(exp(gain.low_ln)));
+	json_array_append_new(interval, json_from_number(exp(gain.high_ln)));
 	json_object_set_new(json, "interval", interval);
 	json_object_set_new(json, "trial", d ? json_integer(d->trial) : json_null());
 	struct candidate reference = CANDIDATE_INIT;
@@ -100,6 +113,10 @@ static void set_delivery(const struct state *s, json_t *json)
 	json_object_set_new(json, "signature", json_string(signature));
 	candidate_release(&reference);
 	json_object_set_new(json, "verdict", d ? verdict_json(&d->verdict) : json_null());
+	json_t *confirmations = confirmations_json(s);
+	if (json_array_size(confirmations))
+		json_object_set(json, "confirmations", confirmations);
+	json_decref(confirmations);
 }
 
 static json_t *search_over_json(const struct state *s)

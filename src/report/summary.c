@@ -67,7 +67,7 @@ double payback_s(const struct state *s)
 	double devices = (double)s->task->launch.nodes * s->task->launch.devices_per_node;
 	/* In t seconds of the faster training, exp(gain) * t of the old one is done: exp(gain) - 1 seconds
 	 * saved a second. */
-	return d ? bill.total_s / devices / expm1(d->result.gain_ln) : NAN;
+	return d ? bill.total_s / devices / expm1(duel_gain(d).ln) : NAN;
 }
 
 void report_delivered_line(const struct state *s, struct strbuf *text)
@@ -75,10 +75,10 @@ void report_delivered_line(const struct state *s, struct strbuf *text)
 	const struct duel *d = delivered_duel(s);
 	struct bill bill;
 	bill_of(s, &bill);
-	strbuf_addf(text, "delivered: %.2fx ", d ? exp(d->result.gain_ln) : 1.0);
+	struct gain gain = d ? duel_gain(d) : (struct gain){0};
+	strbuf_addf(text, "delivered: %.2fx ", exp(gain.ln));
 	if (d)
-		strbuf_addf(
-			text, "(95%% interval %.2f to %.2f)", exp(d->result.low_ln), exp(d->result.high_ln));
+		strbuf_addf(text, "(95%% interval %.2f to %.2f)", exp(gain.low_ln), exp(gain.high_ln));
 	else
 		strbuf_addstr(text, "(nothing was faster beyond noise and valid)");
 	strbuf_addf(text, ", trials %d, rejected %d, device-hours %.3g\n", s->n_counted, bill.rejected,
@@ -122,6 +122,8 @@ static void add_duel(const struct state *s, const struct duel *d, struct strbuf 
 		strbuf_addstr(text, "not completed\n");
 	if (!d->valid)
 		strbuf_addstr(text, "Not delivered: a re-run was not valid\n");
+	else if (d->confirmation.outcome != CONFIRMATION_NONE)
+		add_confirmation(s, d, add_safe, text);
 	else if (!d->result.delivered || (s->finished && s->has_standing))
 		add_shortfall(s, d, text);
 }
@@ -142,6 +144,8 @@ void add_patch_reviews(const struct state *s, const struct trial *t, review_fn a
 void add_standing(const struct state *s, struct strbuf *text)
 {
 	if (s->has_standing)
+		add_confirmation(s, &s->standing, add_safe, text);
+	if (s->has_standing)
 		strbuf_addf(text, "Trial %d stands from an earlier promotion: %s.\n", s->standing.trial,
 			s->finished ? "nothing was proven better since"
 				    : "it stays until another is proven better, and promotion is not over");
@@ -156,8 +160,9 @@ static void add_outcome(const struct state *s, struct strbuf *text)
 						: "Promotion has not been carried out yet.\n");
 		return;
 	}
+	struct gain gain = duel_gain(d);
 	strbuf_addf(text, "Delivered %.2fx (95%% interval %.2f to %.2f); claimed during search ",
-		exp(d->result.gain_ln), exp(d->result.low_ln), exp(d->result.high_ln));
+		exp(gain.ln), exp(gain.low_ln), exp(gain.high_ln));
 	add_speedup(text, d->claimed_ln, 2);
 	strbuf_addstr(text, ".  16 items: ");
 	count_items(&d->verdict, text);

@@ -261,7 +261,7 @@ static enum err_code promote(struct course *c, struct arena *arena, struct err *
 	s->duels = arena_array(arena, FINALISTS_ALLOWED, sizeof(*s->duels));
 	for (;;) {
 		struct promotion_step step;
-		TRY(promotion_next(s, &step, reterr));
+		TRY(promotion_next(s, 0, &step, reterr));
 		switch (step.kind) {
 		case PROMOTION_OPEN:
 			open_duel(s, arena, &step);
@@ -276,6 +276,9 @@ static enum err_code promote(struct course *c, struct arena *arena, struct err *
 			s->finished = true;
 			s->delivered_finalist = step.delivered_finalist;
 			break;
+		case PROMOTION_CONFIRM: /* is not asked for */
+		case PROMOTION_LENGTHEN:
+		case PROMOTION_CONFIRMED:
 		case PROMOTION_OVER:
 			return OK;
 		}

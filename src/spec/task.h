@@ -195,6 +195,7 @@ struct task {
 	struct search_switches search; /* starts: always given */
 	bool early_stop;               /* search.early_stop */
 	enum search_stop search_stop;  /* search.stop */
+	int confirm_updates;           /* search.confirm; 0 = no confirmation */
 	char digest[65];               /* SHA-256 of the task file's bytes */
 };
 

@@ -21,6 +21,7 @@ struct task_draft {
 		struct string_list operators_off, operators_on, starts; /* known names */
 		bool early_stop;
 		enum search_stop stop;
+		int confirm_updates;
 	} search;
 	const struct tree_node *root;
 	struct reader reader;

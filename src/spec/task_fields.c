@@ -159,6 +159,14 @@ static const struct field search_fields[] = {
 		.fallback = "budget",
 		.help = "what ends the search: budget, or worth = also a trial that costs more than it "
 			"saves"},
+	{.name = "confirm",
+		.type = FIELD_INT,
+		AT(search_draft, confirm_updates),
+		.fallback = "0",
+		.least = 0,
+		.most = 100000,
+		.help = "updates, more than contract.updates, over which the winner is run once more before "
+			"it is delivered; 0 = it is not"},
 };
 static const struct field_table search_table = TABLE_OF(search_fields);
 

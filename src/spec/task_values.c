@@ -296,5 +296,10 @@ enum err_code read_switches(struct task_draft *draft, struct err *reterr)
 			"run");
 	draft->task.early_stop = d->early_stop;
 	draft->task.search_stop = d->stop;
+	draft->task.confirm_updates = d->confirm_updates;
+	if (d->confirm_updates && d->confirm_updates <= draft->task.contract.updates)
+		return node_error(&draft->reader, draft_node(draft, "search.confirm"), reterr,
+			"search.confirm: expected more updates than contract.updates (%d), got %d",
+			draft->task.contract.updates, d->confirm_updates);
 	return OK;
 }

@@ -59,6 +59,7 @@ void duels_reopen(struct replay *r)
 	s->n_promotions_before += s->n_duels > 0;
 	s->finished = false;
 	s->delivered_finalist = 0;
+	s->confirming = CONFIRMING_NOBODY;
 	s->n_duels = 0;
 	r->n_duel_runs = 0;
 }

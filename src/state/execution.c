@@ -132,7 +132,7 @@ struct execution execution_unknown(void)
 
 static enum err_code ending_from_body(const json_t *body, struct execution *run, struct err *reterr)
 {
-	int role = name_index(json_text_of(body, "role"), receipt_role_names, 4);
+	int role = name_index(json_text_of(body, "role"), receipt_role_names, N_RECEIPT_ROLES);
 	int failure = name_index(json_text_of(body, "failure"), failure_class_names, N_FAILURE_CLASSES);
 	json_t *verdict = json_object_get(body, "verdict");
 	if (role < 0 || failure < 0 || !json_is_object(verdict))

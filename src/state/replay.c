@@ -214,8 +214,15 @@ static enum err_code replay_finished(
 		r->duel_runs[r->n_duel_runs++] = run;
 		s->cost.promotion_s += run.device_s;
 		return OK;
+	case ROLE_LONGER_REFERENCE:
+	case ROLE_CONFIRMATION:
+		confirmation_take_run(s, &run);
+		s->cost.promotion_s += run.device_s;
+		return OK;
 	case ROLE_SEARCH:
 		return finish_trial(r, e->trial, &run, reterr);
+	case N_RECEIPT_ROLES:
+		break;
 	}
 	return OK;
 }
@@ -227,7 +234,8 @@ static double *cost_of_role(struct cost *cost, const char *role)
 		return &cost->reference_s;
 	if (strcmp(role, "profile") == 0)
 		return &cost->profile_s;
-	if (strcmp(role, "promotion") == 0)
+	if (strcmp(role, "promotion") == 0 || strcmp(role, receipt_role_names[ROLE_CONFIRMATION]) == 0 ||
+		strcmp(role, receipt_role_names[ROLE_LONGER_REFERENCE]) == 0)
 		return &cost->promotion_s;
 	return strcmp(role, "search") == 0 ? &cost->search_s : NULL;
 }
@@ -241,7 +249,9 @@ static enum err_code replay_released(
 	TRY(count_seq(r, body, &ignored, reterr));
 	double *cost = cost_of_role(&r->s->cost, json_text_of(body, "role"));
 	if (!cost)
-		return err_set(reterr, ERR_INPUT, "role: expected reference, profile, search or promotion");
+		return err_set(reterr, ERR_INPUT,
+			"role: expected reference, profile, search, promotion, longer_reference or "
+			"confirmation");
 	*cost += device_s;
 	r->s->cost.build_s += amount_of(body, "build_s");
 	if (e->trial == 0)
@@ -392,6 +402,8 @@ static enum err_code replay_accept(
 		{"finalist", accept_finalist},
 		{"duel", accept_duel},
 		{"promotion_over", accept_promotion_over},
+		{"confirm", confirmation_open},
+		{"confirmed", confirmation_close},
 		{"audit", accept_audit},
 		{"trial", accept_trial},
 		{"search_over", accept_search_over},

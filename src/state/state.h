@@ -104,6 +104,26 @@ struct patch_clash {
 	const char *reason; /* which hunks */
 };
 
+/* How a winner did over more updates than the contract's, against the reference over as many. */
+enum confirmation_outcome {
+	CONFIRMATION_NONE,       /* not over */
+	CONFIRMATION_HELD,       /* as fast as in the duel, as far as one pair can tell */
+	CONFIRMATION_SMALLER,    /* less, and still faster beyond noise: this gain is what is delivered */
+	CONFIRMATION_REFUSED,    /* not valid, or not faster: not delivered */
+	CONFIRMATION_IMPOSSIBLE, /* the reference does not pass over that many updates */
+	N_CONFIRMATION_OUTCOMES
+};
+extern const char *const confirmation_names[N_CONFIRMATION_OUTCOMES];
+
+struct confirmation {
+	int updates; /* 0 = nobody asked for one */
+	enum confirmation_outcome outcome;
+	struct execution reference, candidate; /* receipt_path NULL where not run yet */
+	int reference_failures;
+	double gain_ln, low_ln, high_ln; /* 95% interval; NAN = not measured */
+	const char *reason;              /* of refused and impossible; else "" */
+};
+
 struct duel {
 	int finalist;      /* rank, 1-based */
 	int trial;         /* number of the trial it re-tests */
@@ -115,7 +135,14 @@ struct duel {
 	bool valid;             /* every candidate run valid */
 	struct duel_result result;
 	struct verdict verdict; /* of the last candidate run, with speed_reproduces decided */
+	struct confirmation confirmation;
 };
+
+struct gain { /* ln, with its 95% interval */
+	double ln, low_ln, high_ln;
+};
+/* What is delivered of a duel that was won: what it measured, or less where more updates showed less. */
+struct gain duel_gain(const struct duel *d);
 
 /* Why a search ended before its number of trials was used. */
 enum search_over_why {
@@ -232,6 +259,7 @@ struct state {
 	 * is delivered in its place. */
 	bool has_standing;
 	struct duel standing;
+	enum { CONFIRMING_NOBODY, CONFIRMING_FINALIST, CONFIRMING_STANDING } confirming; /* now */
 	struct cost cost;
 	struct search_over
 		search_over; /* of the search as it stands; none once a trial or a patch came after it */
@@ -246,6 +274,9 @@ enum err_code state_load(const struct task *task, struct ledger *ledger, struct 
 	struct err *reterr) MUST_CHECK;
 void state_release(struct state *s);
 
+/* The winner that is delivered, or will be when promotion is over; the one that is being confirmed first.
+ * NULL = none. */
+const struct duel *state_winner(const struct state *s);
 /* Index into proposers; -1 = nothing of that name is in the campaign. */
 int state_find_proposer(const struct state *s, const char *name);
 /* "the task" for 0, else the proposer's name. */

@@ -1,5 +1,5 @@
 /* Shared by the files of state/: replaying entries (replay.c), loading (state.c), executions (execution.c),
- * duels (duels.c), the models' input (observe.c). */
+ * duels (duels.c), confirmations (confirmation.c), the models' input (observe.c). */
 #ifndef INFRARSI_STATE_STATE_INT_H
 #define INFRARSI_STATE_STATE_INT_H
 
@@ -27,6 +27,11 @@ struct replay {
 /* The duel's runs out of all promotion runs; its arrays in the arena. */
 void duel_take_runs(struct arena *arena, struct duel *duel, const struct execution *runs, size_t n_runs);
 void duel_set_gains(struct duel *duel, double reference_s);
+/* What entries say of a confirmation (confirmation.c). */
+enum err_code confirmation_open(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
+enum err_code confirmation_close(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
+void confirmation_take_run(struct state *s, const struct execution *run);
+
 /* Promotion begins anew: what it had delivered stands, and who was measured and not found better does not get
  * another chance. */
 void duels_reopen(struct replay *r);

@@ -287,7 +287,7 @@ void verify_against_trials(const struct receipt *r, const struct receipt *const 
 		return;
 	for (size_t i = 0; i < n_trials; i++) {
 		const struct receipt *other = trials[i];
-		if (other->role == ROLE_REFERENCE || other->seq >= r->seq ||
+		if (role_is_reference(other->role) || other->seq >= r->seq ||
 			strcmp(other->campaign, r->campaign) != 0)
 			continue;
 		struct match m = match_curves(r, other, LOSS, 0);

@@ -114,7 +114,7 @@ static const struct receipt_update *first_non_finite(const struct receipt *r, si
  * losses are numbers, its norms are what this job's are. */
 static bool may_overflow(const struct judge *j)
 {
-	if (j->r->role == ROLE_REFERENCE)
+	if (role_is_reference(j->r->role))
 		return true;
 	for (size_t i = 0; !j->alone && i < j->n_refs; i++)
 		if (first_non_finite(j->refs[i], U(grad_norm)))

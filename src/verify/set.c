@@ -220,7 +220,7 @@ static int compare_losses(const void *x, const void *y)
 
 static bool is_trial(const struct set_file *file)
 {
-	return file->has_receipt && file->receipt.role != ROLE_REFERENCE;
+	return file->has_receipt && !role_is_reference(file->receipt.role);
 }
 
 /* Every loss of every trial, so that a replayed one is found without comparing all with all. */
@@ -284,7 +284,7 @@ static size_t references_of(struct receipt_set *set, struct set_file *file, cons
 	size_t n = 0;
 	for (size_t k = 0; k < r->n_reference_digests; k++) {
 		const struct set_file *other = receipt_set_by_digest(set, r->reference_digests[k]);
-		if (other && other != file && other->receipt.role == ROLE_REFERENCE &&
+		if (other && other != file && role_is_reference(other->receipt.role) &&
 			strcmp(other->receipt.campaign, r->campaign) == 0)
 			ret_refs[n++] = &other->receipt;
 	}
@@ -298,8 +298,8 @@ static void judge(struct receipt_set *set, struct set_file *file)
 	const struct receipt **refs = xcalloc(r->n_reference_digests + 1, sizeof(*refs));
 	size_t n = references_of(set, file, refs);
 	file->n_references = n;
-	if (n == 0 && r->role == ROLE_REFERENCE)
-		refs[n++] = r; /* the first reference run: there is nothing before it */
+	if (n == 0 && role_is_reference(r->role))
+		refs[n++] = r; /* the first of its kind: there is nothing before it */
 	if (n == 0) {
 		file->refusal = REFUSAL_NO_REFERENCE;
 		(void)err_set(&file->why, ERR_INPUT,

@@ -15,6 +15,7 @@ if row == "tuned":
             text, n = re.subn(r'(- \{name: %s,.*?reference: )("[^"]*"|[^,}]+)' % name,
                               lambda m: m.group(1) + knobs[name], text, count=1)
             assert n == 1, name
+    text = re.sub(r",\s*prior: \{.*\}\}(?=\}$)", "", text, flags=re.MULTILINE)  # relative to the old reference
     text = re.sub(r"^starts:\n(  - .*\n)+", "", text, flags=re.MULTILINE)
 proposers = "[]" if row == "knobs" else "[{kind: catalogue}]"
 text, n = re.subn(r"^proposers: .*$", f"proposers: {proposers}", text, flags=re.MULTILINE)

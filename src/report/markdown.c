@@ -37,6 +37,18 @@ static void add_code(struct strbuf *text, const char *value)
 		strbuf_addch(text, '`');
 }
 
+static void add_headline(const struct duel *d, struct strbuf *text)
+{
+	struct gain gain = duel_gain(d);
+	strbuf_addf(text, "**%.2fx faster** (95%% interval %.2f to %.2f), measured ", exp(gain.ln),
+		exp(gain.low_ln), exp(gain.high_ln));
+	if (d->confirmation.outcome == CONFIRMATION_SMALLER)
+		strbuf_addf(text, "over %d updates in a fresh run beside one of", d->confirmation.updates);
+	else
+		strbuf_addf(text, "in %d order-swapped pairs of fresh runs against", d->result.pairs);
+	strbuf_addstr(text, " the untouched reference, on the harness's own clock. ");
+}
+
 static void add_head(const struct state *s, struct strbuf *text)
 {
 	const struct duel *d = delivered_duel(s);
@@ -44,12 +56,7 @@ static void add_head(const struct state *s, struct strbuf *text)
 	add_cell(text, s->task->name);
 	strbuf_addstr(text, "\n\n");
 	if (d)
-		strbuf_addf(text,
-			"**%.2fx faster** (95%% interval %.2f to %.2f), measured in %d order-swapped pairs "
-			"of fresh runs against the "
-			"untouched reference, on the harness's own clock. ",
-			exp(duel_gain(d).ln), exp(duel_gain(d).low_ln), exp(duel_gain(d).high_ln),
-			d->result.pairs);
+		add_headline(d, text);
 	else if (s->finished)
 		strbuf_addstr(text, "**1.00x**: nothing was faster beyond calibrated noise and valid. The "
 				    "reference stays as it is. ");

@@ -200,6 +200,41 @@ static void write_hostile(struct world *w)
 	world_deliver(w, winner, 0.7);
 }
 
+static void confirm(
+	struct world *w, int trial, double winner_s, int failing_item, const char *outcome, double gain_ln)
+{
+	world_entry(
+		w, ENTRY_ACCEPT, trial, NULL, "{\"what\":\"confirm\",\"trial\":%d,\"updates\":120}", trial);
+	world_finish(w, ROLE_LONGER_REFERENCE, 0, &(struct ending){.time_s = 0.2, .device_s = 40});
+	world_finish(w, ROLE_CONFIRMATION, 0,
+		&(struct ending){.time_s = winner_s,
+			.device_s = 30,
+			.failing_item = failing_item,
+			.is_candidate_side = true});
+	world_entry(w, ENTRY_ACCEPT, trial, NULL,
+		"{\"what\":\"confirmed\",\"trial\":%d,\"updates\":120,\"outcome\":\"%s\",\"gain_ln\":%.17g,"
+		"\"low_ln\":%.17g,\"high_ln\":%.17g,\"reason\":\"%s\"}",
+		trial, outcome, gain_ln, gain_ln - 0.02, gain_ln + 0.02,
+		failing_item ? "2.31% | 1% <b>" : "");
+}
+
+/* The first winner is less fast over more updates, and stands; a later one trains something else there. */
+static void write_confirmed(struct world *w)
+{
+	world_begin(w, 7);
+	world_references(w);
+	int first = world_register(w, "{\"threads\":\"4\"}", "[]");
+	world_finish(w, ROLE_SEARCH, first, &(struct ending){.time_s = 0.1, .peak_bytes = 2147483648.0});
+	world_deliver(w, first, 0.7);
+	confirm(w, first, 0.13, 0, "smaller", 0.43);
+	int second = world_register(w, "{\"mode\":\"fast\"}", "[]");
+	world_finish(w, ROLE_SEARCH, second, &(struct ending){.time_s = 0.05, .peak_bytes = 2147483648.0});
+	world_judge(w, second, 1.4);
+	confirm(w, second, 0.05, ITEM_LOSS, "refused", 1.38);
+	world_entry(w, ENTRY_ACCEPT, 0, NULL,
+		"{\"what\":\"promotion_over\",\"delivered_finalist\":0,\"standing_trial\":%d}", first);
+}
+
 static const struct campaign_case {
 	const char *name, *task;
 	void (*write)(struct world *w);
@@ -210,6 +245,7 @@ static const struct campaign_case {
 	{"hostile", hostile_task, write_hostile},
 	{"standing", NULL, write_standing},
 	{"predicted", NULL, write_predicted},
+	{"confirmed", NULL, write_confirmed},
 };
 
 /* ---- texts ---- */
@@ -371,7 +407,7 @@ static void the_result_says_what_was_delivered(void **unused)
 {
 	(void)unused;
 	static const double delivered[] = {1, 1, 2.4596031111569494 /* exp(0.9) */, 2.0137527074704766, 2,
-		1.9937155332430823 /* exp(0.69) */};
+		1.9937155332430823 /* exp(0.69) */, 1.5372575235482815 /* exp(0.43) */};
 	for (size_t c = 0; c < ARRAY_LEN(campaigns); c++) {
 		struct world w;
 		open_case(&w, &campaigns[c]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "campaign/catalogue.h"
@@ -93,4 +94,48 @@ enum err_code catalogue_propose(struct campaign *c, struct err *reterr)
 			known.n_priors == 1 ? "" : "s", known.n_conflicts, known.n_conflicts == 1 ? "" : "s");
 	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
 	return OK;
+}
+
+/* Name of the change whose start-up is known to be long, where all of the trial's patches are the
+ * catalogue's; NULL else. */
+static const char *known_start(const struct campaign *c, const struct trial *t)
+{
+	const struct proposer *p = find_catalogue(&c->task);
+	const struct state *s = &c->state;
+	const char *name = NULL;
+	for (size_t i = 0; p && i < s->space.n_patches; i++) {
+		const struct codemod_info *info = codemod_find(s->space.patches[i].name);
+		if (!t->candidate.setting[s->task->n_knobs + i])
+			continue;
+		if (!info || strcmp(state_source_name(s, s->patch_sources[i]), p->name) != 0)
+			return NULL;
+		if (info->starts_slowly)
+			name = info->name;
+	}
+	return name;
+}
+
+enum err_code catalogue_accept_start(struct campaign *c, int trial, struct err *reterr)
+{
+	const struct trial *t = NULL;
+	for (size_t i = 0; i < c->state.n_trials; i++)
+		if (c->state.trials[i].number == trial)
+			t = &c->state.trials[i];
+	if (!t || t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews != 1 ||
+		review_kind_of(t->run.verdict.reviews[0]) != REVIEW_WALL_TIME)
+		return OK;
+	const char *name = known_start(c, t);
+	if (!name)
+		return OK;
+	CLEANUP(free_ptr)
+	char *reason = xasprintf("%s of the catalogue takes its time before the first update is over", name);
+	CLEANUP(free_ptr) char *text = xasprintf("trial %d starts up longer: %s", trial, reason);
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("trial"));
+	json_object_set_new(body, "trial", json_integer(trial));
+	json_object_set_new(body, "by", json_from_text(find_catalogue(&c->task)->name));
+	json_object_set_new(body, "reason", json_from_text(reason));
+	TRY(campaign_append(c, ENTRY_ACCEPT, trial, NULL, json_dump_take(body), NULL, reterr));
+	campaign_report_progress(c, &(struct progress){.kind = PROGRESS_NOTE, .text = text});
+	return campaign_refresh(c, reterr);
 }

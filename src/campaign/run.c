@@ -201,36 +201,10 @@ void search_report_trial(struct search *run, int number)
 	}
 }
 
-static enum err_code run_trial(
-	struct search *run, int64_t decision_id, enum execute_end *ret_end, struct err *reterr)
+enum err_code search_take_end(struct search *run, int number, enum execute_end end, struct err *reterr)
 {
-	struct candidate candidate = CANDIDATE_INIT;
-	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
-	int number = 0;
-	enum err_code code = search_register(run, decision_id, &candidate, &number, reterr);
-	if (code == OK) {
-		search_label(run, &candidate, run->c->state.n_counted + 1, &label);
-		struct progress p = {.kind = PROGRESS_STAGE, .text = label.buf};
-		search_fill_progress(run, &p);
-		campaign_report_progress(run->c, &p);
-		struct execute_request request = {
-			.role = ROLE_SEARCH, .trial = number, .candidate = &candidate, .label = label.buf};
-		code = trial_execute(run->c, &request, ret_end, reterr);
-	}
-	candidate_release(&candidate);
-	if (code == OK)
-		search_report_trial(run, number);
-	return code;
-}
-
-enum err_code search_end(struct search *run, enum search_over_why why, const char *text, struct err *reterr)
-{
-	search_note(run->c, text);
-	return budget_record_end(run->c, why, text, reterr);
-}
-
-enum err_code search_count_end(struct search *run, enum execute_end end, struct err *reterr)
-{
+	search_report_trial(run, number);
+	TRY(catalogue_accept_start(run->c, number, reterr));
 	if (end == EXECUTE_INTERRUPTED)
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
 	run->transient_in_a_row = end == EXECUTE_TRANSIENT ? run->transient_in_a_row + 1 : 0;
@@ -242,11 +216,36 @@ enum err_code search_count_end(struct search *run, enum execute_end end, struct 
 	return OK;
 }
 
+static enum err_code run_trial(struct search *run, int64_t decision_id, struct err *reterr)
+{
+	struct candidate candidate = CANDIDATE_INIT;
+	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
+	enum execute_end end = EXECUTE_FINISHED;
+	int number = 0;
+	enum err_code code = search_register(run, decision_id, &candidate, &number, reterr);
+	if (code == OK) {
+		search_label(run, &candidate, run->c->state.n_counted + 1, &label);
+		struct progress p = {.kind = PROGRESS_STAGE, .text = label.buf};
+		search_fill_progress(run, &p);
+		campaign_report_progress(run->c, &p);
+		struct execute_request request = {
+			.role = ROLE_SEARCH, .trial = number, .candidate = &candidate, .label = label.buf};
+		code = trial_execute(run->c, &request, &end, reterr);
+	}
+	candidate_release(&candidate);
+	return code == OK ? search_take_end(run, number, end, reterr) : code;
+}
+
+enum err_code search_end(struct search *run, enum search_over_why why, const char *text, struct err *reterr)
+{
+	search_note(run->c, text);
+	return budget_record_end(run->c, why, text, reterr);
+}
+
 static enum err_code search_step(struct search *run, bool *ret_more, struct err *reterr)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	int64_t decision_id = 0;
-	enum execute_end end = EXECUTE_FINISHED;
 	*ret_more = false;
 	if (campaign_stop_wanted(run->c))
 		return err_set(reterr, ERR_INTERRUPTED, "stopped; go on with  infrarsi run");
@@ -259,8 +258,7 @@ static enum err_code search_step(struct search *run, bool *ret_more, struct err 
 		TRY(search_decide(run, &decision_id, &why, &text, reterr));
 	if (!decision_id)
 		return search_end(run, why, text.buf, reterr);
-	TRY(run_trial(run, decision_id, &end, reterr));
-	TRY(search_count_end(run, end, reterr));
+	TRY(run_trial(run, decision_id, reterr));
 	*ret_more = true;
 	return OK;
 }
@@ -367,6 +365,9 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 		&c->arena, &run.narrowing, reterr));
 	run.narrowing.patch_gone = c->patch_gone;
 	run.narrowing.n_patch_gone = c->n_patch_gone;
+	/* What a crash kept from being said at the trial's end. */
+	for (size_t i = 0; i < c->state.n_trials; i++)
+		TRY(catalogue_accept_start(c, c->state.trials[i].number, reterr));
 	more = !c->state.finished || c->state.n_counted < run.budget;
 	if (more) {
 		note_missing_sandbox(&run);

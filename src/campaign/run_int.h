@@ -36,8 +36,9 @@ void search_label(const struct search *run, const struct candidate *candidate, i
 /* Fills what a stage or a trial's end tells of the search as a whole. */
 void search_fill_progress(const struct search *run, struct progress *p);
 void search_report_trial(struct search *run, int number);
-/* After the end of an execution: an error where the search cannot go on. */
-enum err_code search_count_end(struct search *run, enum execute_end end, struct err *reterr) MUST_CHECK;
+/* After the end of a trial's execution, which is reported: an error where the search cannot go on. */
+enum err_code search_take_end(
+	struct search *run, int number, enum execute_end end, struct err *reterr) MUST_CHECK;
 /* Ends before the number of trials is used: said, and recorded. */
 enum err_code search_end(
 	struct search *run, enum search_over_why why, const char *text, struct err *reterr) MUST_CHECK;

@@ -179,10 +179,10 @@ static enum err_code take_end(struct search *run, struct pool *pool, struct err 
 {
 	struct pool_ended ended;
 	TRY(pool_wait(pool, &ended, reterr));
+	if (!campaign_stop_wanted(run->c))
+		return search_take_end(run, ended.trial, ended.end, reterr);
 	search_report_trial(run, ended.trial);
-	if (campaign_stop_wanted(run->c))
-		return OK;
-	return search_count_end(run, ended.end, reterr);
+	return OK;
 }
 
 static enum err_code run_trials(struct search *run, struct pool *pool, struct over *over, struct err *reterr)

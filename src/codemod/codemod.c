@@ -35,6 +35,14 @@ const struct codemod_info *codemod_list(size_t index)
 	return index < ARRAY_LEN(table) ? &table[index]->info : NULL;
 }
 
+const struct codemod_info *codemod_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (strcmp(table[i]->info.name, name) == 0)
+			return &table[i]->info;
+	return NULL;
+}
+
 struct parsed {
 	const struct codemod_file *file;
 	enum language language;

@@ -35,5 +35,5 @@ const struct codemod codemod_py_compile = {
 		"forward,backward",
 		"one model that is moved to a device at the level of a function, in a file that compiles "
 		"nothing; needs torch 2.2",
-		LANGUAGE_PYTHON},
+		LANGUAGE_PYTHON, .starts_slowly = true},
 	run};

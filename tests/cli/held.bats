@@ -100,3 +100,86 @@ fix_all() { # only the patch is left to choose
 	fi
 	books_balance
 }
+
+# A program that the catalogue would compile, and whose model takes a second for it.
+compiling_job() { # PROPOSERS: a measured campaign of it
+	mkdir -p "$BATS_TEST_TMPDIR/home" "$BATS_TEST_TMPDIR/job"
+	export HOME=$BATS_TEST_TMPDIR/home XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	cd "$BATS_TEST_TMPDIR/job" || return 1
+	cat >net.py <<'PY'
+import time
+
+
+class Net:
+    pause = 0.025
+
+    def to(self, device):
+        return self
+
+    def compile(self):
+        time.sleep(1)
+        self.pause = 0.005
+
+    def step(self):
+        time.sleep(self.pause)
+PY
+	cat >train.py <<'PY'
+# Written like a torch program.
+import infrarsi_hook
+from net import Net
+
+
+def main():
+    model = Net().to("cpu")
+    hook = infrarsi_hook.Hook()
+    hook.param("w", (3,), "fp32")
+    hook.start(seq_len=4, global_batch=2)
+    for i in range(1, 13):
+        model.step()
+        hook.rows([[i, 2, 3, 4], [i, 6, 7, 8]])
+        hook.update(loss=20.0 - i, grad_norm=1.0 + i, lr=0.1, opt_step=i, tokens=8)
+    hook.end()
+
+
+main()
+PY
+	cat >infrarsi.yaml <<YAML
+version: 1
+name: compiling
+stack: native
+launch: {command: ["$(command -v python3)", "train.py"], timeout: 1m}
+contract: {updates: 12, warmup: 2, global_batch: 2, seq_len: 4, frozen_files: ["net.py"], editable_files: ["train.py"]}
+proposers: [$1]
+budget: {trials: 1}
+YAML
+	mkdir patches
+	cp "$BATS_TEST_DIRNAME/held-compile.diff" patches/compile.diff
+	printf '__pycache__/\n' >.gitignore
+	git init -q .
+	git config user.name Tester
+	git config user.email tester@example.org
+	git add -A
+	git commit -q -m job
+	lock
+	infrarsi doctor --seed 7 >doctor.txt
+}
+
+@test "what the catalogue compiles starts up longer, and is not held for it" {
+	compiling_job "{kind: catalogue}"
+	run -0 infrarsi run --accept-noise
+	has "trial 1 starts up longer: compile of the catalogue takes its time before the first update is over"
+	lacks "Waits for review"
+	has "duel 1  pair"
+	equals 1 "$(ledger "select count(*) from entry where kind = 'accept' and body like '%\"by\":\"catalogue\"%'")"
+	run -0 infrarsi verify
+	# Said once: opening it again finds nothing to accept.
+	run -0 infrarsi run --accept-noise
+	equals 1 "$(ledger "select count(*) from entry where kind = 'accept' and body like '%\"by\":\"catalogue\"%'")"
+}
+
+@test "the same change by somebody else is held" {
+	compiling_job "{kind: patches, dir: patches}"
+	run -3 infrarsi run --accept-noise
+	has "Waits for review: trial 1 (wall"
+	lacks "starts up longer"
+}

@@ -341,6 +341,57 @@ static void note_what_is_ignored(const struct search *run)
 	}
 }
 
+/* What a crash kept from being said at a trial's end. */
+static enum err_code accept_starts(struct campaign *c, struct err *reterr)
+{
+	for (size_t i = 0; i < c->state.n_trials; i++)
+		TRY(catalogue_accept_start(c, c->state.trials[i].number, reterr));
+	return OK;
+}
+
+static bool has_more(const struct search *run)
+{
+	return !run->c->state.finished || run->c->state.n_counted < run->budget;
+}
+
+/* Everything that may be refused comes before anything is recorded or run. */
+static enum err_code prepare(struct search *run, struct err *reterr)
+{
+	struct campaign *c = run->c;
+	const struct run_options *options = run->options;
+	TRY(slots_check(c, options->parallel, reterr));
+	TRY(check_ready(c, options, reterr));
+	c->task.search = switches_merge(c->task.search, options->switches);
+	TRY(campaign_refresh(c, reterr));
+	TRY(check_worth(c, options, &run->stops_not_worth, reterr));
+	c->early_stop = options->early_stop || c->task.early_stop;
+	TRY(set_confirmation(c, options, reterr));
+	if (has_more(run) && strategy_has_models(run->strategy) && c->state.n_counted < run->budget)
+		TRY(proposers_check(c, reterr));
+	TRY(catalogue_propose(c, reterr));
+	TRY(patches_gather(c, reterr));
+	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
+		&c->arena, &run->narrowing, reterr));
+	run->narrowing.patch_gone = c->patch_gone;
+	run->narrowing.n_patch_gone = c->n_patch_gone;
+	return accept_starts(c, reterr);
+}
+
+static enum err_code search(struct search *run, struct err *reterr)
+{
+	bool more = has_more(run);
+	if (!more)
+		return OK;
+	note_missing_sandbox(run);
+	note_what_is_ignored(run);
+	report_refusals(run->c, 0);
+	if (run->options->parallel > 1)
+		return search_run_parallel(run, reterr);
+	while (more)
+		TRY(search_step(run, &more, reterr));
+	return OK;
+}
+
 enum err_code search_run(struct campaign *c, const struct run_options *options, struct err *reterr)
 {
 	struct search run = {.c = c,
@@ -349,35 +400,7 @@ enum err_code search_run(struct campaign *c, const struct run_options *options, 
 		.budget = options->trials > 0 ? options->trials : c->task.budget.trials};
 	if (!run.strategy)
 		return err_set(reterr, ERR_INPUT, "unknown strategy '%s'", options->strategy);
-	TRY(slots_check(c, options->parallel, reterr));
-	TRY(check_ready(c, options, reterr));
-	c->task.search = switches_merge(c->task.search, options->switches);
-	TRY(campaign_refresh(c, reterr));
-	TRY(check_worth(c, options, &run.stops_not_worth, reterr));
-	c->early_stop = options->early_stop || c->task.early_stop;
-	TRY(set_confirmation(c, options, reterr));
-	bool more = !c->state.finished || c->state.n_counted < run.budget;
-	if (more && strategy_has_models(run.strategy) && c->state.n_counted < run.budget)
-		TRY(proposers_check(c, reterr));
-	TRY(catalogue_propose(c, reterr));
-	TRY(patches_gather(c, reterr));
-	TRY(narrowing_parse(&c->task, options->fixed, options->n_fixed, options->starts, options->n_starts,
-		&c->arena, &run.narrowing, reterr));
-	run.narrowing.patch_gone = c->patch_gone;
-	run.narrowing.n_patch_gone = c->n_patch_gone;
-	/* What a crash kept from being said at the trial's end. */
-	for (size_t i = 0; i < c->state.n_trials; i++)
-		TRY(catalogue_accept_start(c, c->state.trials[i].number, reterr));
-	more = !c->state.finished || c->state.n_counted < run.budget;
-	if (more) {
-		note_missing_sandbox(&run);
-		note_what_is_ignored(&run);
-		report_refusals(c, 0);
-	}
-	if (more && options->parallel > 1)
-		TRY(search_run_parallel(&run, reterr));
-	else
-		while (more)
-			TRY(search_step(&run, &more, reterr));
+	TRY(prepare(&run, reterr));
+	TRY(search(&run, reterr));
 	return options->search_only ? OK : promote_run(c, reterr);
 }

@@ -27,7 +27,8 @@ struct codemod_info {
 	const char *phases;    /* comma-separated */
 	const char *when;      /* for a person: where it applies and what it refuses */
 	enum language language;
-	bool starts_slowly; /* what it adds does its work once, before the first update is over: it compiles */
+	bool starts_slowly; /* what it adds does its work once, before the first update is over: it compiles
+			     */
 };
 
 struct codemod_proposal {
@@ -53,7 +54,7 @@ struct codemod_result { /* in the arena */
 enum err_code codemod_run(const struct codemod_file *files, size_t n_files, struct arena *arena,
 	struct codemod_result *ret_result, struct err *reterr) MUST_CHECK;
 
-const struct codemod_info *codemod_list(size_t index); /* NULL behind the last */
+const struct codemod_info *codemod_list(size_t index);     /* NULL behind the last */
 const struct codemod_info *codemod_find(const char *name); /* NULL = there is none */
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Stops search trials that are slower than the best so far (stats/early_stop.h), from the update events as
- * they come. What is stopped is recorded as that and never valid.
+ * Stops search trials from the update events as they come: those that are far slower than the reference
+ * (stats/far_slower.h) and, where it is asked for, those that are slower than the best so far
+ * (stats/early_stop.h). What is stopped is recorded as that and never valid.
  *
  *     struct early_stop_watch watch;
  *     TRY(early_stop_begin(c, request, &watch, reterr));
@@ -16,18 +17,21 @@
 #include "base/base.h"
 #include "campaign/trial.h"
 #include "stats/early_stop.h"
+#include "stats/far_slower.h"
 
 struct early_stop_watch {
-	bool on;
+	bool on;      /* the test against the best so far */
 	bool stopped; /* it said stop: a run that the runner stopped was stopped by it */
+	bool is_far;  /* for being far slower than the reference */
+	struct far_slower far;
 	int warmup, updates;
 	int last_update; /* 0 = none yet */
 	double last_arrived_s;
 	struct early_stop test;
 };
 
-/* Off unless the task or the command line asks for it, the trial is one of the search and the reference was
- * measured. */
+/* Off unless the trial is one of the search and the reference was measured; the test against the best so far
+ * also unless the task or the command line asks for it. */
 enum err_code early_stop_begin(const struct campaign *c, const struct execute_request *request,
 	struct early_stop_watch *ret_watch, struct err *reterr) MUST_CHECK;
 /* Of the first rank, as it arrived. True: stop the job. */

@@ -41,7 +41,7 @@ enum failure_class {
 	FAILURE_STALL, /* no update for longer than the stall limit, or none at all within the start-up limit
 			*/
 	FAILURE_DATA,
-	FAILURE_STOPPED_SLOW, /* by the harness, as slower than the best so far: only of search trials */
+	FAILURE_STOPPED_SLOW, /* by the harness, as too slow: only of search trials */
 	N_FAILURE_CLASSES
 };
 extern const char *const failure_class_names[N_FAILURE_CLASSES];

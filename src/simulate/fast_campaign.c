@@ -9,6 +9,7 @@
 #include "simulate/fast_campaign.h"
 #include "simulate/staging.h"
 #include "spec/task.h"
+#include "stats/far_slower.h"
 
 struct course {
 	const struct fast_options *options;
@@ -46,12 +47,39 @@ static struct verdict verdict_of(enum job_end end)
 	return v;
 }
 
+/* Where the campaign would give it up, the run ends. */
+static bool give_up(const struct course *c, struct simulated_run *run, double *ret_slow_s)
+{
+	struct far_slower watch = {.reference_s = c->state.noise.mean_s,
+		.factor = c->task.give_up_at,
+		.updates = c->job->updates};
+	for (int i = 0; i < run->n_updates; i++)
+		if (far_slower_update(&watch, i + 1, run->arrived_s[i])) {
+			run->n_updates = i + 1;
+			run->end_s = run->arrived_s[i];
+			*ret_slow_s = watch.slow_s;
+			return true;
+		}
+	return false;
+}
+
+/* What was given up did not complete, and what only its end would have shown was not seen. */
+static void fill_given_up(const struct course *c, const struct simulated_run *run, struct execution *e)
+{
+	struct verdict *v = &e->verdict;
+	if (run->n_updates <= c->job->warmup)
+		v->items[ITEM_LOSS] = (struct item_verdict){.result = ITEM_UNCHECKED};
+	fail_item(v, ITEM_COMPLETES);
+	e->failure = FAILURE_STOPPED_SLOW;
+}
+
 static void take_times(
 	struct course *c, const struct simulated_run *run, struct arena *arena, struct execution *e)
 {
-	int n = c->job->updates - c->job->warmup;
-	if (run->n_updates < c->job->updates)
+	int n = run->n_updates - c->job->warmup;
+	if (n <= 0 || (run->n_updates < c->job->updates && e->failure != FAILURE_STOPPED_SLOW))
 		return;
+	e->slow_s = NAN;
 	e->n_steps = (size_t)n;
 	e->step_s = arena_array(arena, e->n_steps, sizeof(double));
 	memcpy(e->step_s, run->step_s + c->job->warmup, e->n_steps * sizeof(double));
@@ -66,7 +94,9 @@ static struct execution execute(
 	struct course *c, enum receipt_role role, const int *setting, struct arena *arena)
 {
 	struct simulated_run run;
+	double slow_s = NAN;
 	job_run(c->job, setting, c->options->seed, ++c->executions, &run);
+	bool given_up = role == ROLE_SEARCH && give_up(c, &run, &slow_s);
 	struct execution e = {.role = role,
 		.receipt_path = "simulated",
 		.receipt_digest = "",
@@ -75,6 +105,7 @@ static struct execution execute(
 		.evidence_source = "",
 		.time_s = NAN,
 		.median_s = NAN,
+		.slow_s = slow_s,
 		.gain_ln = NAN,
 		.eval_value = NAN,
 		.capacity_bytes = NAN,
@@ -85,6 +116,8 @@ static struct execution execute(
 		.verdict = verdict_of(run.truth.end)};
 	for (int p = 0; p < N_PHASES; p++)
 		e.phase_s[p] = NAN;
+	if (given_up)
+		fill_given_up(c, &run, &e);
 	take_times(c, &run, arena, &e);
 	simulated_run_release(&run);
 	return e;
@@ -189,7 +222,9 @@ static void try_candidate(struct course *c, const struct decision *d, struct fas
 		.reason = "",
 		.reason_text = "",
 		.run = execute(c, ROLE_SEARCH, setting, &s->arena)};
-	t.status = status_of(job_evaluate(c->job, setting).end, *t.run.evidence);
+	t.status = t.run.failure == FAILURE_STOPPED_SLOW
+			   ? TRIAL_SLOWER
+			   : status_of(job_evaluate(c->job, setting).end, *t.run.evidence);
 	t.device_s = t.run.device_s;
 	t.finished_as = s->n_counted + 1;
 	s->trials[s->n_trials++] = t;

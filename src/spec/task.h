@@ -194,6 +194,7 @@ struct task {
 	struct budget budget;
 	struct search_switches search; /* starts: always given */
 	bool early_stop;               /* search.early_stop */
+	double give_up_at;             /* search.give_up_at: times the reference; 0 = never */
 	enum search_stop search_stop;  /* search.stop */
 	int confirm_updates;           /* search.confirm; 0 = no confirmation */
 	char digest[65];               /* SHA-256 of the task file's bytes */

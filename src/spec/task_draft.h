@@ -22,6 +22,7 @@ struct task_draft {
 		bool early_stop;
 		enum search_stop stop;
 		int confirm_updates;
+		double give_up_at;
 	} search;
 	const struct tree_node *root;
 	struct reader reader;

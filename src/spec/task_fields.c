@@ -152,6 +152,15 @@ static const struct field search_fields[] = {
 		AT(search_draft, early_stop),
 		.fallback = "false",
 		.help = "stop trials that are slower than the best so far; such a trial is never valid"},
+	{.name = "give_up_at",
+		.type = FIELD_NUMBER,
+		AT(search_draft, give_up_at),
+		.fallback = "3",
+		.least = 0,
+		.most = 1e9,
+		.help = "a trial whose updates take more than this many times the reference's is stopped, "
+			"also in "
+			"its warm-up; at least 2, or 0 = none is"},
 	{.name = "stop",
 		.type = FIELD_WORD,
 		AT(search_draft, stop),

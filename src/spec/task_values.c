@@ -297,6 +297,10 @@ enum err_code read_switches(struct task_draft *draft, struct err *reterr)
 	draft->task.early_stop = d->early_stop;
 	draft->task.search_stop = d->stop;
 	draft->task.confirm_updates = d->confirm_updates;
+	draft->task.give_up_at = d->give_up_at;
+	if (d->give_up_at && d->give_up_at < 2)
+		return node_error(&draft->reader, draft_node(draft, "search.give_up_at"), reterr,
+			"search.give_up_at: expected 0 or at least 2, got %g", d->give_up_at);
 	if (d->confirm_updates && d->confirm_updates <= draft->task.contract.updates)
 		return node_error(&draft->reader, draft_node(draft, "search.confirm"), reterr,
 			"search.confirm: expected more updates than contract.updates (%d), got %d",

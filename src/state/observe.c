@@ -11,6 +11,8 @@
 /* Extra noise of a run that finished its updates but is rejected by the memory cap or by L4 alone (CONTROLLER
  * R2). */
 static const double rejected_run_sd_ln = 0.03;
+/* Two updates of a warm-up for the mean of a window. */
+static const double given_up_sd_ln = 0.1;
 /* A mean and a median further apart than this point at hiccups: the observation is trusted less. */
 static const double disagreement_ln = 0.01;
 static const double largest_share = 0.99;
@@ -137,9 +139,19 @@ static enum observed_status observed_status(const struct trial *t)
 	}
 }
 
-static bool has_usable_time(const struct trial *t)
+/* Of a run that was given up in its warm-up, what its last updates say. */
+static double seen_gain_ln(const struct state *s, const struct trial *t)
 {
-	if (!t->run.has_time || !isfinite(t->run.gain_ln))
+	const struct execution *run = &t->run;
+	if (run->has_time)
+		return run->gain_ln;
+	return t->status == TRIAL_SLOWER && run->slow_s > 0 ? log(state_reference_s(s, run) / run->slow_s)
+							    : NAN;
+}
+
+static bool has_usable_time(const struct state *s, const struct trial *t)
+{
+	if (!isfinite(seen_gain_ln(s, t)))
 		return false;
 	return t->status == TRIAL_VALID ||
 	       ((t->status == TRIAL_INVALID || t->status == TRIAL_SLOWER) && time_is_usable(t));
@@ -158,8 +170,8 @@ static double extra_sd_ln(const struct state *s, const struct trial *t)
 	const struct execution *run = &t->run;
 	double apart = run->has_time ? fabs(log(run->time_s / run->median_s)) : 0;
 	double extra = apart > disagreement_ln ? apart : 0;
-	if (t->status == TRIAL_SLOWER && run->has_time)
-		extra = hypot(extra, short_window_sd_ln(s, run));
+	if (t->status == TRIAL_SLOWER)
+		extra = hypot(extra, run->has_time ? short_window_sd_ln(s, run) : given_up_sd_ln);
 	extra = hypot(extra, slots_extra_sd_ln(s, run));
 	bool is_rejected =
 		t->status == TRIAL_SLOWER ? stopped_status(t) != OBSERVED_OK : t->status != TRIAL_VALID;
@@ -173,8 +185,8 @@ static void observe(const struct state *s, const struct trial *t, struct observa
 	o->setting = t->candidate.setting;
 	o->status = observed_status(t);
 	o->incumbent_allowed = t->status == TRIAL_VALID && run->has_time;
-	o->has_gain = has_usable_time(t);
-	o->gain_ln = o->has_gain ? run->gain_ln : 0;
+	o->has_gain = has_usable_time(s, t);
+	o->gain_ln = o->has_gain ? seen_gain_ln(s, t) : 0;
 	o->extra_sd_ln = extra_sd_ln(s, t);
 	o->peak_bytes = ran ? run->peak_bytes : NAN;
 	o->shortfall_bytes = run->shortfall_bytes;

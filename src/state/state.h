@@ -32,7 +32,7 @@ enum trial_status {
 	TRIAL_CRASHED, /* crash, build failure, killed, data, collective */
 	TRIAL_HUNG,    /* timeout, stall */
 	TRIAL_INVALID, /* ran, and the verdict rejects it */
-	TRIAL_SLOWER,  /* stopped early, as slower than the best so far */
+	TRIAL_SLOWER,  /* stopped early, as too slow */
 	TRIAL_INTERRUPTED,
 	TRIAL_TRANSIENT,
 	N_TRIAL_STATUSES
@@ -47,6 +47,8 @@ struct execution { /* one finished execution: of a trial, the reference, the pro
 	bool has_time;
 	double time_s; /* window mean per update, the harness's clock */
 	double median_s;
+	double slow_s;  /* of one that was stopped before its window: what its updates took at least; NAN =
+			   none */
 	double *step_s; /* the window's step times */
 	size_t n_steps;
 	int updates_seen;

@@ -41,9 +41,8 @@ void judge_completes(const struct judge *j)
 	size_t ran = requested_that_ran(r);
 	char evidence[SHOWN_SIZE];
 	if (r->failure == FAILURE_STOPPED_SLOW)
-		item_set(j, ITEM_COMPLETES, ITEM_FAIL,
-			"stopped early: slower than the best so far, %zu of %d updates (%s)", ran,
-			r->terms.updates, shown_text(r->failure_evidence, evidence));
+		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "stopped early as too slow, %zu of %d updates (%s)",
+			ran, r->terms.updates, shown_text(r->failure_evidence, evidence));
 	else if (r->timed_out)
 		item_set(j, ITEM_COMPLETES, ITEM_FAIL, "stopped at a time limit (%s), %zu of %d updates",
 			failure_class_names[r->failure], ran, r->terms.updates);

@@ -34,7 +34,7 @@ careful_after_quick() { # ARGUMENTS of run: a trial twice as fast as the referen
 	equals False "$(json 'd["verdict"]["valid"]')"
 	# two updates of warm-up, five measured, and far from the end
 	equals True "$(json '7 <= d["updates"] < 40')"
-	equals True "$(json '"stopped early: slower than the best so far" in d["verdict"]["items"]["completes"]["reason"]')"
+	equals True "$(json '"stopped early as too slow" in d["verdict"]["items"]["completes"]["reason"]')"
 	equals True "$(json 'd["gain_ln"] < 0')"
 	run infrarsi show 2
 	has "it can never be the winner"
@@ -57,7 +57,7 @@ careful_after_quick() { # ARGUMENTS of run: a trial twice as fast as the referen
 	receipt=$(ledger "select json_extract(body, '\$.receipt') from entry where kind = 'finished' and trial = 2")
 	run -1 infrarsi verify --details ".infrarsi/$receipt"
 	has "INVALID"
-	has "L1 completes: stopped early: slower than the best so far"
+	has "L1 completes: stopped early as too slow"
 	run infrarsi verify
 	has " 0 refused"
 	books_balance

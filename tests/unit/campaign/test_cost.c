@@ -75,8 +75,7 @@ static void slower_trials_are_stopped_and_recorded_as_that(void **unused)
 		if (!slow)
 			continue;
 		assert_int_equal(t->run.failure, FAILURE_STOPPED_SLOW);
-		assert_non_null(
-			strstr(completes->reason, "stopped early: slower than the best so far, 9 of 12"));
+		assert_non_null(strstr(completes->reason, "stopped early as too slow, 9 of 12"));
 		assert_int_equal(t->run.verdict.primary, ITEM_COMPLETES);
 		/* start-up and nine updates, not twelve */
 		assert_true(fabs(t->device_s - (0.5 + 9 * rows[row].time_s)) < 0.01);
@@ -99,6 +98,50 @@ static void without_being_asked_nothing_is_stopped(void **unused)
 	stage_expect(&s, stage_go_on(&s), OK, NULL);
 	for (int row = 1; row <= 4; row++)
 		assert_int_equal(trial_of_row(&s, row)->status, TRIAL_VALID);
+	stage_close(&s);
+}
+
+/* Unasked: 40 s against 0.1 s of the reference, two intervals of which are more than a minute. It is over at
+ * its third update, in the warm-up, is never valid, and is known for what it is. */
+static const struct row hopeless_rows[] = {{0.1}, {0.05}, {40}};
+
+static void a_hopeless_trial_is_given_up(void **unused)
+{
+	(void)unused;
+	struct stage s;
+	stage_open(&s, hopeless_rows, ARRAY_LEN(hopeless_rows), NULL);
+	stage_expect(&s, stage_go_on(&s), OK, NULL);
+	stage_open_campaign(&s); /* read anew: what the ledger says */
+	const struct trial *t = trial_of_row(&s, 2);
+	assert_int_equal(t->status, TRIAL_SLOWER);
+	assert_int_equal(t->run.updates_seen, 3);
+	assert_false(t->run.has_time);
+	assert_true(fabs(t->run.slow_s - 40) < 0.4);
+	assert_true(fabs(t->device_s - (0.5 + 3 * 40)) < 1.5);
+	assert_non_null(strstr(t->run.evidence, " s an update of the reference, more than 3 times"));
+	assert_non_null(
+		strstr(t->run.verdict.items[ITEM_COMPLETES].reason, "stopped early as too slow, 3 of 12"));
+	const struct search_input *in = &s.c.state.search;
+	for (size_t i = 0; i < in->model.n_observations; i++) {
+		const struct observation *o = &in->model.observations[i];
+		if (s.c.state.observation_trial[i] != t->number - 1)
+			continue;
+		assert_true(o->has_gain && !o->incumbent_allowed);
+		assert_true(fabs(o->gain_ln - log(s.c.state.noise.mean_s / 40)) < 0.02);
+		assert_true(fabs(o->extra_sd_ln - 0.1) < 1e-12);
+	}
+	assert_int_equal(state_delivered(&s.c.state)->trial, trial_of_row(&s, 1)->number);
+	stage_close(&s);
+}
+
+static void unless_it_is_switched_off(void **unused)
+{
+	(void)unused;
+	struct stage s;
+	stage_open(&s, hopeless_rows, ARRAY_LEN(hopeless_rows), "search: {give_up_at: 0}\n");
+	s.run.search_only = true;
+	stage_expect(&s, stage_go_on(&s), OK, NULL);
+	assert_int_equal(trial_of_row(&s, 2)->status, TRIAL_VALID);
 	stage_close(&s);
 }
 
@@ -245,6 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slower_trials_are_stopped_and_recorded_as_that),
 		cmocka_unit_test(without_being_asked_nothing_is_stopped),
+		cmocka_unit_test(a_hopeless_trial_is_given_up),
+		cmocka_unit_test(unless_it_is_switched_off),
 		cmocka_unit_test(the_users_stop_is_no_verdict),
 		cmocka_unit_test(one_duel_is_kept_of_a_budget_of_device_hours),
 		cmocka_unit_test(a_budget_below_one_duel_leaves_no_trial),

@@ -221,6 +221,9 @@ static const struct mistake {
 		.tail = "search: {operators_off: escape}\n"},
 	{"6:56: search.operators_on: 'stack' is in operators_off, too",
 		.tail = "search: {operators_off: [stack], operators_on: [patch, stack]}\n"},
+	{"6:19: search.confirm: expected more updates than contract.updates (5), got 5",
+		.tail = "search: {confirm: 5}\n"},
+	{"6:22: search.give_up_at: expected 0 or at least 2, got 1.5", .tail = "search: {give_up_at: 1.5}\n"},
 	{"6:10: unknown key 'operator_off' in search (did you mean 'operators_off'?)",
 		.tail = "search: {operator_off: []}\n"},
 };

@@ -50,7 +50,7 @@ struct command {
 
 extern const struct command command_init, command_doctor, command_run, command_report, command_apply,
 	command_verify, command_show, command_explain, command_audit, command_simulate, command_logs,
-	command_mcp, command_prompt;
+	command_mcp, command_prompt, command_codemods;
 
 /* Finds and runs a command; the whole of main(). */
 int cli_main(int argc, char **argv);
@@ -84,6 +84,8 @@ int stop_signal_fd(void);
  */
 enum err_code cli_open(const struct common_options *common, enum campaign_mode mode,
 	struct progress_view *view, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+/* Path of the mechanism catalogue that belongs to this binary, in the arena; NULL = it is not there. */
+const char *cli_catalogue(struct arena *arena);
 /* For reading what a campaign recorded; an error where none has begun. */
 enum err_code cli_open_recorded(
 	const struct common_options *common, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;

@@ -61,8 +61,10 @@ static void print_json(const struct init_report *r)
 static int run(const struct parsed *parsed, void *values)
 {
 	const struct init_values *v = values;
-	struct init_options options = {
-		.dir = parsed->n_positional ? parsed->positional[0] : ".", .accept_changes = v->accept};
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct init_options options = {.catalogue = cli_catalogue(&arena),
+		.dir = parsed->n_positional ? parsed->positional[0] : ".",
+		.accept_changes = v->accept};
 	struct init_report report = {0};
 	struct err e = ERR_INIT;
 	if (init_run(&options, &report, &e) != OK)

@@ -23,6 +23,7 @@ static const struct command *const commands[] = {
 	&command_explain,
 	&command_prompt,
 	&command_audit,
+	&command_codemods,
 	&command_logs,
 	&command_simulate,
 	&command_mcp,

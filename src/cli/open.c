@@ -56,15 +56,28 @@ static const char *own_folder(const char *self, const char *name, struct arena *
 	return NULL;
 }
 
+/* Absolute path of this binary; NULL = it cannot be told. */
+static const char *self_path(void)
+{
+	static char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[MAX_OF(n, 0)] = '\0';
+	return n < 0 ? NULL : self;
+}
+
+const char *cli_catalogue(struct arena *arena)
+{
+	const char *self = self_path(), *data = self ? own_folder(self, "data", arena) : NULL;
+	return data ? arena_printf(arena, "%s/mechanisms.yaml", data) : NULL;
+}
+
 enum err_code cli_open(const struct common_options *common, enum campaign_mode mode,
 	struct progress_view *view, struct campaign *ret_campaign, struct err *reterr)
 {
-	static char self[PATH_MAX];
 	static struct arena places; /* lives as long as the program */
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n < 0)
+	const char *self = self_path();
+	if (!self)
 		return err_errno(reterr, "cannot tell where this program is");
-	self[n] = '\0';
 	const char *hooks = own_folder(self, "hooks", &places), *data = own_folder(self, "data", &places);
 	if (!hooks && mode == CAMPAIGN_WRITE)
 		return err_set(

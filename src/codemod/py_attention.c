@@ -2,35 +2,285 @@
  * Attention written out by hand, of the form that many training scripts share:
  *
  *     att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
- *     att = att.masked_fill(self.bias[:, :, :T, :T] == 0, float('-inf'))
+ *     att = att.masked_fill(self.bias[:, :, :T, :T] == 0, float('-inf'))    # optional
  *     att = F.softmax(att, dim=-1)
- *     att = self.attn_dropout(att)          # optional
+ *     att = self.attn_dropout(att)                                          # optional
  *     y = att @ v
  *
- * becomes one call of scaled_dot_product_attention. Anything else between these lines, another scale or
- * another use of `att` is refused.
+ * becomes one call of scaled_dot_product_attention, in any division into consecutive statements. Each
+ * expression is read as a stage of this; what is none of them is refused: another mask, other steps, other
+ * uses of the scores.
  */
 #include "base/base.h"
 
 #include <string.h>
 
+#include "codemod/py_masks.h"
 #include "codemod/rewrite.h"
 
-#define NAME "%63[a-zA-Z0-9_]"
+enum stage { STAGE_NONE, STAGE_PRODUCT, STAGE_SCALED, STAGE_MASKED, STAGE_SOFTMAX, STAGE_DROPPED };
 
-struct steps {
-	TSNode product, masked, softmax, dropout, output; /* assignments; dropout may be null */
-	const char *scores, *q, *k, *v;
+struct attention { /* as far as it was read */
+	enum stage stage;
+	const char *name;                    /* of the variable that holds it; NULL = none */
+	const char *q, *k, *scale, *dropout; /* the last two NULL: as the function does by itself */
+	bool is_scaled, is_causal;
 };
 
-static TSNode assignment_of(TSNode statement)
+static TSNode peel(TSNode node)
 {
-	TSNode none = {0};
-	if (!node_is_kind(statement, "expression_statement"))
-		return none;
-	TSNode child = ts_node_named_child(statement, 0);
-	return node_is_kind(child, "assignment") ? child : none;
+	while (node_is_kind(node, "parenthesized_expression"))
+		node = ts_node_named_child(node, 0);
+	return node;
 }
+
+static bool is_operator(struct rewrite *r, TSNode node, const char *operator)
+{
+	return node_is_kind(node, "binary_operator") &&
+	       node_text_is(r, code_field(node, "operator"), operator);
+}
+
+/* The n-th argument where all are positional and there are `of`; a null node else. */
+static TSNode argument(TSNode call, uint32_t n, uint32_t of)
+{
+	TSNode none = {0}, list = code_field(call, "arguments");
+	if (!node_is_kind(list, "argument_list") || ts_node_named_child_count(list) != of)
+		return none;
+	for (uint32_t i = 0; i < of; i++)
+		if (node_is_kind(ts_node_named_child(list, i), "keyword_argument"))
+			return none;
+	return ts_node_named_child(list, n);
+}
+
+/* What a method is called of; a null node where it is another call. */
+static TSNode method_object(struct rewrite *r, TSNode call, const char *name)
+{
+	TSNode none = {0}, function = code_field(call, "function");
+	if (!node_is_kind(call, "call") || !node_is_kind(function, "attribute") ||
+		!node_text_is(r, code_field(function, "attribute"), name))
+		return none;
+	return code_field(function, "object");
+}
+
+/* a @ b, torch.matmul(a, b), a.matmul(b) */
+static bool read_matmul(struct rewrite *r, TSNode node, TSNode *a, TSNode *b)
+{
+	if (is_operator(r, node, "@")) {
+		*a = peel(code_field(node, "left"));
+		*b = peel(code_field(node, "right"));
+		return true;
+	}
+	TSNode object = method_object(r, node, "matmul");
+	if (ts_node_is_null(object))
+		return false;
+	bool is_function = node_text_is(r, object, "torch");
+	*a = peel(is_function ? argument(node, 0, 2) : object);
+	*b = peel(is_function ? argument(node, 1, 2) : argument(node, 0, 1));
+	return !ts_node_is_null(*a) && !ts_node_is_null(*b);
+}
+
+/* k.transpose(-2, -1) and k.mT; the name of k, NULL = it is none of these. */
+static const char *read_transposed(struct rewrite *r, TSNode node)
+{
+	TSNode object = method_object(r, node, "transpose");
+	if (node_is_kind(node, "attribute") && node_text_is(r, code_field(node, "attribute"), "mT")) {
+		object = code_field(node, "object");
+	} else if (!ts_node_is_null(object)) {
+		const char *dims = node_dense_text(r, code_field(node, "arguments"));
+		if (strcmp(dims, "(-2,-1)") != 0 && strcmp(dims, "(-1,-2)") != 0)
+			return NULL;
+	}
+	return node_is_kind(object, "identifier") ? code_text(r, object) : NULL;
+}
+
+static bool read_product(struct rewrite *r, TSNode node, struct attention *a)
+{
+	TSNode left, right;
+	if (!read_matmul(r, node, &left, &right) || !node_is_kind(left, "identifier"))
+		return false;
+	a->k = read_transposed(r, right);
+	a->q = code_text(r, left);
+	a->stage = STAGE_PRODUCT;
+	return a->k != NULL;
+}
+
+/* ---- the scale ---- */
+
+/* One over the root of the heads' width as q or k say it: what the function takes by itself. */
+static bool is_usual_factor(struct rewrite *r, const char *factor, const struct attention *a)
+{
+	static const char *const widths[] = {"%s.size(-1)", "%s.shape[-1]"};
+	static const char *const factors[] = {
+		"1.0/math.sqrt(%s)", "1/math.sqrt(%s)", "%s**-0.5", "(%s)**-0.5"};
+	const char *const names[] = {a->q, a->k};
+	for (size_t n = 0; n < ARRAY_LEN(names); n++)
+		for (size_t w = 0; w < ARRAY_LEN(widths); w++)
+			for (size_t f = 0; f < ARRAY_LEN(factors); f++) {
+				const char *width = text_with(r, widths[w], names[n]);
+				if (strcmp(factor, text_with(r, factors[f], width)) == 0)
+					return true;
+			}
+	return false;
+}
+
+struct finding {
+	const char *name;
+	TSNode scope;
+	size_t n, n_numbers;
+};
+
+static bool is_root(struct rewrite *r, TSNode node)
+{
+	const char *text = node_dense_text(r, node);
+	if (strstr(text, "torch.") || strstr(text, "Parameter"))
+		return false;
+	return strstr(text, "math.sqrt(") || strstr(text, "**-0.5") || strstr(text, "**0.5");
+}
+
+static void find_number(struct rewrite *r, TSNode assignment, void *context)
+{
+	struct finding *f = context;
+	if (!node_text_is(r, code_field(assignment, "left"), f->name))
+		return;
+	f->n++;
+	f->n_numbers += is_root(r, code_field(assignment, "right"));
+}
+
+/* A number and no tensor: written out, a root, or a name that is only ever given one. */
+static bool is_number(struct rewrite *r, TSNode node)
+{
+	node = peel(node);
+	if (node_is_kind(node, "float") || node_is_kind(node, "integer"))
+		return true;
+	if (node_is_kind(node, "identifier") || node_is_kind(node, "attribute")) {
+		struct finding f = {.name = code_text(r, node)};
+		visit_kind(r, owner_of_name(r, node), "assignment", find_number, &f);
+		return f.n > 0 && f.n == f.n_numbers;
+	}
+	return is_root(r, node);
+}
+
+static bool read_scale(struct rewrite *r, TSNode node, struct attention *a, bool divides)
+{
+	const char *text = code_text(r, node), *dense = node_dense_text(r, peel(node));
+	if (a->stage != STAGE_PRODUCT || !is_number(r, node))
+		return false;
+	a->stage = STAGE_SCALED;
+	a->is_scaled = true;
+	const char *factor = divides ? arena_printf(r->arena, "1.0/%s", dense) : dense;
+	static const char root[] = "**0.5";
+	size_t length = strlen(dense), tail = sizeof(root) - 1;
+	if (divides && length > tail && strcmp(dense + length - tail, root) == 0)
+		factor = arena_printf(r->arena, "%.*s**-0.5", (int)(length - tail), dense);
+	if (is_usual_factor(r, factor, a))
+		return true;
+	bool is_atom = !node_is_kind(node, "binary_operator");
+	a->scale = !divides ? text : arena_printf(r->arena, is_atom ? "1.0 / %s" : "1.0 / (%s)", text);
+	return true;
+}
+
+/* ---- stages ---- */
+
+static enum stage read_stage(struct rewrite *r, TSNode node, struct attention *a);
+
+/* scores * scale, scores / root, scores + mask */
+static bool read_arithmetic(struct rewrite *r, TSNode node, struct attention *a)
+{
+	TSNode left = code_field(node, "left"), right = code_field(node, "right");
+	bool times = is_operator(r, node, "*"), divides = is_operator(r, node, "/");
+	struct attention swapped = *a;
+	if (is_operator(r, node, "+")) {
+		if (!read_stage(r, left, a) || a->stage >= STAGE_MASKED || !mask_adds_causal(r, right))
+			return false;
+		a->stage = STAGE_MASKED;
+		a->is_causal = true;
+		return true;
+	}
+	if ((times || divides) && read_stage(r, left, a))
+		return read_scale(r, right, a, divides);
+	*a = swapped;
+	return times && read_stage(r, right, a) && read_scale(r, left, a, false);
+}
+
+/* x.masked_fill(condition, value), also the one that ends with an underscore */
+static bool read_masked(struct rewrite *r, TSNode call, struct attention *a)
+{
+	TSNode object = method_object(r, call, "masked_fill");
+	if (ts_node_is_null(object))
+		object = method_object(r, call, "masked_fill_");
+	TSNode condition = argument(call, 0, 2), value = argument(call, 1, 2);
+	if (ts_node_is_null(object) || ts_node_is_null(condition) || !read_stage(r, object, a) ||
+		a->stage >= STAGE_MASKED)
+		return false;
+	a->stage = STAGE_MASKED;
+	a->is_causal = mask_is_minus_infinity(r, value) && mask_forbids_later(r, condition);
+	return a->is_causal;
+}
+
+/* softmax(x, dim=-1) or x.softmax(-1), and nothing else said */
+static bool read_softmax(struct rewrite *r, TSNode call, struct attention *a)
+{
+	static const char *const functions[] = {
+		"F.softmax", "torch.softmax", "nn.functional.softmax", "torch.nn.functional.softmax"};
+	TSNode list = code_field(call, "arguments"), x = {0};
+	if (!node_is_kind(call, "call"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+		if (node_text_is(r, code_field(call, "function"), functions[i]))
+			x = ts_node_named_child(list, 0);
+	uint32_t n = ts_node_is_null(x) ? 1 : 2;
+	if (ts_node_is_null(x))
+		x = method_object(r, call, "softmax");
+	if (ts_node_is_null(x) || ts_node_named_child_count(list) != n)
+		return false;
+	const char *dim = node_dense_text(r, ts_node_named_child(list, n - 1));
+	if ((strcmp(dim, "dim=-1") != 0 && strcmp(dim, "-1") != 0) || !read_stage(r, x, a) ||
+		a->stage >= STAGE_SOFTMAX)
+		return false;
+	a->stage = STAGE_SOFTMAX;
+	return true;
+}
+
+/* self.drop(x), a module with p; or F.dropout(x, p=..., training=...) */
+static bool read_dropout(struct rewrite *r, TSNode call, struct attention *a)
+{
+	TSNode function = code_field(call, "function"), list = code_field(call, "arguments");
+	const char *name = node_is_kind(call, "call") ? code_text(r, function) : "";
+	TSNode p = call_keyword(r, call, "p"), training = call_keyword(r, call, "training");
+	bool is_module = strncmp(name, "self.", 5) == 0 && strstr(name, "drop");
+	bool is_function = strcmp(name, "F.dropout") == 0 || strcmp(name, "nn.functional.dropout") == 0;
+	if (!is_module && !(is_function && !ts_node_is_null(p) && !ts_node_is_null(training)))
+		return false;
+	if (ts_node_named_child_count(list) != (is_module ? 1u : 3u) ||
+		!read_stage(r, ts_node_named_child(list, 0), a) || a->stage != STAGE_SOFTMAX)
+		return false;
+	a->stage = STAGE_DROPPED;
+	a->dropout = is_module ? arena_printf(r->arena, "%s.p if %s.training else 0.0", name, name)
+			       : arena_printf(r->arena, "%s if %s else 0.0", code_text(r, p),
+					 code_text(r, training));
+	return true;
+}
+
+/* *a is what is known of a->name before; afterwards what the expression is. */
+static enum stage read_stage(struct rewrite *r, TSNode node, struct attention *a)
+{
+	typedef bool (*reader_fn)(struct rewrite * r, TSNode node, struct attention * a);
+	static const reader_fn readers[] = {
+		read_product, read_arithmetic, read_masked, read_softmax, read_dropout};
+	node = peel(node);
+	if (node_is_kind(node, "identifier"))
+		return a->name && node_text_is(r, node, a->name) ? a->stage : STAGE_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
+		struct attention now = *a;
+		if (!readers[i](r, node, &now))
+			continue;
+		*a = now;
+		return a->stage;
+	}
+	return STAGE_NONE;
+}
+
+/* ---- statements ---- */
 
 static TSNode next_statement(TSNode statement)
 {
@@ -40,117 +290,64 @@ static TSNode next_statement(TSNode statement)
 	return next;
 }
 
-/* q @ k.transpose(-2,-1), times 1 / sqrt of the head's width: the scale that the function has by itself. */
-static bool read_product(struct rewrite *r, TSNode assignment, struct steps *s)
+static TSNode assignment_of(TSNode statement)
 {
-	char q[64], k[64], width[64];
-	static const char *const forms[] = {
-		("(" NAME "@" NAME ".transpose(-2,-1))*(1.0/math.sqrt(" NAME ".size(-1)))%n"),
-		(NAME "@" NAME ".transpose(-2,-1)/math.sqrt(" NAME ".size(-1))%n"),
-		("(" NAME "@" NAME ".transpose(-2,-1))/math.sqrt(" NAME ".size(-1))%n"),
-		("(" NAME "@" NAME ".transpose(-2,-1))*" NAME ".size(-1)**-0.5%n"),
-	};
-	const char *text = node_dense_text(r, code_field(assignment, "right"));
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		int end = -1;
-		/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the forms above */
-		if (sscanf(text, forms[i], q, k, width, &end) != 3 || end != (int)strlen(text))
-			continue;
-		if (strcmp(width, k) != 0 && strcmp(width, q) != 0)
-			continue;
-		s->q = arena_strdup(r->arena, q);
-		s->k = arena_strdup(r->arena, k);
-		s->scores = code_text(r, code_field(assignment, "left"));
+	TSNode none = {0}, child = ts_node_named_child(statement, 0);
+	return node_is_kind(statement, "expression_statement") && node_is_kind(child, "assignment") ? child
+												    : none;
+}
+
+/* The statement takes the attention a stage further, into a variable. */
+static bool takes_further(struct rewrite *r, TSNode statement, struct attention *a)
+{
+	TSNode assignment = assignment_of(statement), left = code_field(assignment, "left");
+	struct attention now = *a;
+	if (!ts_node_is_null(assignment)) {
+		if (!node_is_kind(left, "identifier") ||
+			!read_stage(r, code_field(assignment, "right"), &now))
+			return false;
+		now.name = code_text(r, left);
+		*a = now;
 		return true;
 	}
-	return false;
-}
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* The mask's name is that of a lower triangle of ones: a buffer of this class of module, or a variable. */
-static bool is_triangle(struct rewrite *r, const char *name)
-{
-	static const char *const forms[] = {"register_buffer(\"%s\",torch.tril(torch.ones(",
-		"register_buffer('%s',torch.tril(torch.ones(", "%s=torch.tril(torch.ones("};
-	const char *file = node_dense_text(r, r->root);
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		const char *word = strstr(forms[i], "%s");
-		const char *text =
-			arena_printf(r->arena, "%.*s%s%s", (int)(word - forms[i]), forms[i], name, word + 2);
-		if (strstr(file, text))
-			return true;
-	}
-	return false;
-}
-
-/* masked_fill(<triangle>[...] == 0, float('-inf')) */
-static bool is_causal_mask(struct rewrite *r, TSNode assignment, const struct steps *s)
-{
-	const char *text = node_dense_text(r, code_field(assignment, "right"));
-	const char *call = arena_printf(r->arena, "%s.masked_fill(", s->scores);
-	if (!has_prefix(text, call) || !node_text_is(r, code_field(assignment, "left"), s->scores))
+	/* att.masked_fill_(...): the variable stays */
+	TSNode call = ts_node_named_child(statement, 0);
+	if (!node_is_kind(statement, "expression_statement") ||
+		ts_node_is_null(method_object(r, call, "masked_fill_")) || !read_masked(r, call, &now))
 		return false;
-	const char *mask = text + strlen(call), *end = strstr(mask, "==0,float(");
-	if (!end || (strcmp(end, "==0,float('-inf'))") != 0 && strcmp(end, "==0,float(\"-inf\"))") != 0))
-		return false;
-	const char *name = has_prefix(mask, "self.") ? mask + strlen("self.") : mask;
-	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	bool is_whole = name + length == end || name[length] == '[';
-	return length && is_whole && is_triangle(r, arena_strndup(r->arena, name, length));
-}
-
-static bool is_softmax(struct rewrite *r, TSNode assignment, const struct steps *s)
-{
-	const char *text = node_dense_text(r, code_field(assignment, "right"));
-	return node_text_is(r, code_field(assignment, "left"), s->scores) &&
-	       (strcmp(text, arena_printf(r->arena, "F.softmax(%s,dim=-1)", s->scores)) == 0 ||
-		       strcmp(text, arena_printf(r->arena, "torch.softmax(%s,dim=-1)", s->scores)) == 0);
-}
-
-static bool is_dropout(struct rewrite *r, TSNode assignment, const struct steps *s)
-{
-	TSNode right = code_field(assignment, "right");
-	return node_text_is(r, code_field(assignment, "left"), s->scores) && node_is_kind(right, "call") &&
-	       strstr(call_name(r, right), "dropout") &&
-	       strcmp(node_dense_text(r, code_field(right, "arguments")),
-		       arena_printf(r->arena, "(%s)", s->scores)) == 0;
-}
-
-static bool read_output(struct rewrite *r, TSNode assignment, struct steps *s)
-{
-	const char *text = node_dense_text(r, code_field(assignment, "right"));
-	const char *begin = arena_printf(r->arena, "%s@", s->scores);
-	const char *v = text + strlen(begin);
-	if (!has_prefix(text, begin) || !*v ||
-		strspn(v, "abcdefghijklmnopqrstuvwxyz"
-			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(v))
-		return false;
-	s->v = v;
+	*a = now;
 	return true;
 }
 
-static bool read_steps(struct rewrite *r, TSNode product, struct steps *s, const char **ret_why)
+struct output { /* <attention> @ v */
+	struct attention *a;
+	TSNode node, v;
+	struct attention found;
+	size_t n;
+};
+
+static void find_output(struct rewrite *r, TSNode node, void *context)
 {
-	TSNode statement = ts_node_parent(product);
-	s->product = product;
-	s->masked = assignment_of(statement = next_statement(statement));
-	*ret_why = "the mask is not the causal one of torch.tril";
-	if (ts_node_is_null(s->masked) || !is_causal_mask(r, s->masked, s))
+	struct output *o = context;
+	struct attention now = *o->a;
+	TSNode left, right;
+	if (!read_matmul(r, node, &left, &right) || !node_is_kind(right, "identifier") ||
+		read_stage(r, left, &now) < STAGE_SOFTMAX)
+		return;
+	o->n++;
+	o->node = node;
+	o->v = right;
+	o->found = now;
+}
+
+static bool is_last(struct rewrite *r, TSNode statement, struct attention *a, struct output *o)
+{
+	*o = (struct output){.a = a};
+	if (!node_is_kind(statement, "expression_statement") && !node_is_kind(statement, "return_statement"))
 		return false;
-	s->softmax = assignment_of(statement = next_statement(statement));
-	*ret_why = "between mask and product something else happens to the scores";
-	if (ts_node_is_null(s->softmax) || !is_softmax(r, s->softmax, s))
-		return false;
-	s->output = assignment_of(statement = next_statement(statement));
-	if (!ts_node_is_null(s->output) && is_dropout(r, s->output, s)) {
-		s->dropout = s->output;
-		s->output = assignment_of(next_statement(statement));
-	}
-	return !ts_node_is_null(s->output) && read_output(r, s->output, s);
+	visit_kind(r, statement, "binary_operator", find_output, o);
+	visit_kind(r, statement, "call", find_output, o);
+	return o->n == 1;
 }
 
 struct counting {
@@ -164,56 +361,120 @@ static void count_name(struct rewrite *r, TSNode node, void *context)
 	c->n += node_text_is(r, node, c->name);
 }
 
-/* The scores' uses in the function are those of the five lines. */
-static bool has_other_uses(struct rewrite *r, const struct steps *s)
+static size_t uses(struct rewrite *r, TSNode top, const char *name)
 {
-	struct counting c = {.name = s->scores};
-	TSNode function = s->product;
-	while (!ts_node_is_null(function) && !node_is_kind(function, "function_definition"))
-		function = ts_node_parent(function);
-	visit_kind(r, function, "identifier", count_name, &c);
-	return c.n != (ts_node_is_null(s->dropout) ? 6u : 8u);
+	struct counting c = {.name = name};
+	visit_kind(r, top, "identifier", count_name, &c);
+	return c.n;
 }
 
-static void replace(struct rewrite *r, const struct steps *s)
+enum { STATEMENTS_MAX = 8 };
+
+struct chain {
+	TSNode statements[STATEMENTS_MAX]; /* the last one has the output */
+	const char *names[STATEMENTS_MAX]; /* that they give */
+	size_t n;
+	struct output output;
+};
+
+/* Every name that the statements give is used in them alone, and in the last one only for the output. */
+static bool has_other_uses(struct rewrite *r, const struct chain *c)
 {
-	const char *dropout = "";
-	if (!ts_node_is_null(s->dropout)) {
-		const char *module = code_text(r, code_field(code_field(s->dropout, "right"), "function"));
-		dropout = arena_printf(r->arena, ", dropout_p=%s.p if %s.training else 0.0", module, module);
+	TSNode function = c->statements[0];
+	while (!ts_node_is_null(function) && !node_is_kind(function, "function_definition"))
+		function = ts_node_parent(function);
+	for (size_t k = 0; k + 1 < c->n; k++) {
+		size_t inside = 0;
+		for (size_t i = 0; i < c->n; i++)
+			inside += uses(r, c->statements[i], c->names[k]);
+		if (ts_node_is_null(function) || uses(r, function, c->names[k]) != inside)
+			return true;
+		if (uses(r, c->statements[c->n - 1], c->names[k]) > uses(r, c->output.node, c->names[k]))
+			return true;
 	}
-	rewrite_replace(r, ts_node_start_byte(s->product), ts_node_end_byte(s->output),
-		arena_printf(r->arena,
-			"%s = torch.nn.functional.scaled_dot_product_attention(%s, %s, %s, is_causal=True%s)",
-			code_text(r, code_field(s->output, "left")), s->q, s->k, s->v, dropout));
+	return false;
+}
+
+static void replace(struct rewrite *r, const struct chain *c)
+{
+	const struct attention *a = &c->output.found;
+	const char *scale = !a->is_scaled ? ", scale=1.0"
+			    : a->scale    ? arena_printf(r->arena, ", scale=%s", a->scale)
+					  : "";
+	const char *dropout = a->dropout ? arena_printf(r->arena, ", dropout_p=%s", a->dropout) : "";
+	const char *call = arena_printf(r->arena,
+		"torch.nn.functional.scaled_dot_product_attention(%s, %s, %s%s%s%s)", a->q, a->k,
+		code_text(r, c->output.v), a->is_causal ? ", is_causal=True" : "", dropout, scale);
+	TSNode first = c->statements[0], last = c->statements[c->n - 1];
+	size_t begin = ts_node_start_byte(last), from = ts_node_start_byte(c->output.node);
+	size_t to = ts_node_end_byte(c->output.node), end = ts_node_end_byte(last);
+	const char *file = r->file->text;
+	/* The parentheses around the product go with it. */
+	TSNode around = ts_node_parent(c->output.node);
+	if (node_is_kind(around, "parenthesized_expression")) {
+		from = ts_node_start_byte(around);
+		to = ts_node_end_byte(around);
+	}
+	rewrite_replace(r, ts_node_start_byte(first), end,
+		arena_printf(r->arena, "%.*s%s%.*s", (int)(from - begin), file + begin, call, (int)(end - to),
+			file + to));
 	r->n_places++;
 }
 
-static void find_product(struct rewrite *r, TSNode assignment, void *context)
+static const char *why_it_ends(struct rewrite *r, TSNode statement, const struct attention *a)
 {
-	struct steps s = {0};
-	const char *why;
+	if (a->stage < STAGE_MASKED && subtree_has_word(r, statement, "masked_fill"))
+		return "the mask is not a causal one that this file makes";
+	return "between product and output something else happens to the scores";
+}
+
+/* True: from this statement on they are a whole attention. *ret_stopped is the statement that is no part of
+ * it. */
+static bool read_statements(
+	struct rewrite *r, TSNode statement, struct attention *a, struct chain *c, TSNode *ret_stopped)
+{
+	while (c->n + 1 < STATEMENTS_MAX && !ts_node_is_null(statement) && takes_further(r, statement, a)) {
+		c->names[c->n] = a->name;
+		c->statements[c->n++] = statement;
+		statement = next_statement(statement);
+	}
+	*ret_stopped = statement;
+	if (ts_node_is_null(statement) || !is_last(r, statement, a, &c->output))
+		return false;
+	c->statements[c->n++] = statement;
+	return true;
+}
+
+static void read_chain(struct rewrite *r, TSNode statement, void *context)
+{
+	struct attention a = {.stage = STAGE_NONE};
+	struct chain c = {.n = 0};
+	TSNode stopped;
 	(void)context;
-	if (!read_product(r, assignment, &s))
+	if (read_statements(r, statement, &a, &c, &stopped)) {
+		if (has_other_uses(r, &c))
+			rewrite_refuse(r, statement, "the scores are used elsewhere too");
+		else if (!file_has_word(r, "torch"))
+			rewrite_refuse(r, statement, "the file does not import torch");
+		else
+			replace(r, &c);
 		return;
-	if (!read_steps(r, assignment, &s, &why))
-		rewrite_refuse(r, assignment, why);
-	else if (has_other_uses(r, &s))
-		rewrite_refuse(r, assignment, "the scores are used elsewhere too");
-	else if (!file_has_word(r, "torch"))
-		rewrite_refuse(r, assignment, "the file does not import torch");
-	else
-		replace(r, &s);
+	}
+	bool looks_like_one = c.n > 0 && a.stage < STAGE_SOFTMAX && !ts_node_is_null(stopped) &&
+			      subtree_has_word(r, ts_node_parent(statement), "softmax");
+	if (looks_like_one)
+		rewrite_refuse(r, statement, why_it_ends(r, stopped, &a));
 }
 
 static void run(struct rewrite *r)
 {
-	visit_kind(r, r->root, "assignment", find_product, NULL);
+	visit_kind(r, r->root, "expression_statement", read_chain, NULL);
+	visit_kind(r, r->root, "return_statement", read_chain, NULL);
 }
 
 const struct codemod codemod_py_attention = {
 	{"sdpa", "attention by scaled_dot_product_attention", "attention_backend", "forward,backward",
-		"scores, causal mask, softmax, optional dropout and product in consecutive lines, with the "
-		"usual scale",
+		"scores, optional scale and causal mask, softmax, optional dropout and product in "
+		"consecutive statements; needs torch 2, with another scale than the usual one 2.1",
 		LANGUAGE_PYTHON},
 	run};

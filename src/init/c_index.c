@@ -193,7 +193,7 @@ static void index_file(struct arena *arena, struct c_index *index, const struct 
 	}
 }
 
-struct c_index *c_index_build(const struct c_facts *facts)
+struct c_index *c_index_build(const struct source_facts *facts)
 {
 	struct c_index *index = arena_alloc(facts->arena, sizeof(*index));
 	for (size_t i = 0; i < facts->n_files; i++)

@@ -14,7 +14,7 @@ bool c_is_option_word(const char *s)
 	return n > 0 && n <= 32 && !s[n] && s[0] != '-';
 }
 
-void c_add_option_word(struct c_facts *facts, struct c_option *o, const char *value)
+void c_add_option_word(struct source_facts *facts, struct job_option *o, const char *value)
 {
 	for (size_t i = 0; i < o->n_values; i++)
 		if (strcmp(o->values[i], value) == 0)
@@ -42,7 +42,7 @@ static bool symbol_means(const char *symbol, const char *word)
 	return true;
 }
 
-static const char *word_for(const struct c_option *o, const char *value)
+static const char *word_for(const struct job_option *o, const char *value)
 {
 	int64_t index;
 	for (size_t i = 0; i < o->n_values; i++)
@@ -78,7 +78,7 @@ static const char *name_of_flag(struct arena *arena, const char *flag)
 
 /* What the source gives the option's variable. A number found in another file is no index into the words:
  * names such as "loss" are common. */
-static const struct c_initial *find_initial(const struct c_facts *facts, const struct c_option *o)
+static const struct c_initial *find_initial(const struct source_facts *facts, const struct job_option *o)
 {
 	const struct c_initial *found =
 		o->member ? c_index_initial_value(facts->index, o->member, o->at.file) : NULL;
@@ -89,7 +89,7 @@ static const struct c_initial *find_initial(const struct c_facts *facts, const s
 	return is_elsewhere && o->n_values && parse_number(found->value, &number) ? NULL : found;
 }
 
-static void find_value(struct c_facts *facts, struct c_option *o)
+static void find_value(struct source_facts *facts, struct job_option *o)
 {
 	const struct c_initial *initial = o->value ? NULL : find_initial(facts, o);
 	const char *found = initial ? initial->value : o->value;
@@ -107,11 +107,11 @@ static void find_value(struct c_facts *facts, struct c_option *o)
 
 /* settings = {.steps = 30}: C sets the members that are not named to zero, so the option of an enum among
  * them has its first word. */
-static void settle_zeroed(struct c_facts *facts)
+static void settle_zeroed(struct source_facts *facts)
 {
 	struct found_at at = {NULL, 0};
 	for (size_t i = 0; i < facts->n_options && !at.file; i++) {
-		const struct c_option *o = &facts->options[i];
+		const struct job_option *o = &facts->options[i];
 		const struct c_initial *initial =
 			o->member && !o->value_is_assumed
 				? c_index_initial_value(facts->index, o->member, o->at.file)
@@ -120,7 +120,7 @@ static void settle_zeroed(struct c_facts *facts)
 			at = initial->at;
 	}
 	for (size_t i = 0; i < facts->n_options && at.file; i++) {
-		struct c_option *o = &facts->options[i];
+		struct job_option *o = &facts->options[i];
 		if (!o->value_is_assumed || !o->is_enum || strcmp(o->at.file, at.file) != 0)
 			continue;
 		o->value_is_assumed = false;
@@ -130,7 +130,7 @@ static void settle_zeroed(struct c_facts *facts)
 
 /* ---- help texts ---- */
 
-static struct c_option *find_option(struct c_facts *facts, const char *flag, size_t length)
+static struct job_option *find_option(struct source_facts *facts, const char *flag, size_t length)
 {
 	for (size_t i = 0; i < facts->n_options; i++)
 		if (strlen(facts->options[i].flag) == length &&
@@ -140,7 +140,7 @@ static struct c_option *find_option(struct c_facts *facts, const char *flag, siz
 }
 
 /* "--recompute full|off": the words, when nothing better said what they are. */
-static void read_help_values(struct c_facts *facts, struct c_option *o, const char *p)
+static void read_help_values(struct source_facts *facts, struct job_option *o, const char *p)
 {
 	p += strspn(p, " =<{[(");
 	size_t n = strcspn(p, " \t\n>}])");
@@ -159,19 +159,19 @@ static void read_help_values(struct c_facts *facts, struct c_option *o, const ch
 	}
 }
 
-static void read_help_text(struct c_facts *facts, const char *text)
+static void read_help_text(struct source_facts *facts, const char *text)
 {
 	for (const char *p = strchr(text, '-'); p; p = strchr(p, '-')) {
 		size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 		bool is_start = p == text || strchr(" \t\n[(,|", p[-1]);
-		struct c_option *o = is_start ? find_option(facts, p, n) : NULL;
+		struct job_option *o = is_start ? find_option(facts, p, n) : NULL;
 		if (o)
 			read_help_values(facts, o, p + n);
 		p += MAX_OF(n, (size_t)1);
 	}
 }
 
-static void read_help(struct c_facts *facts)
+static void read_help(struct source_facts *facts)
 {
 	for (size_t n = 0; n < facts->n_files && facts->n_options; n++)
 		for (size_t i = 0; i < facts->files[n].tokens->count; i++)
@@ -179,7 +179,7 @@ static void read_help(struct c_facts *facts)
 				read_help_text(facts, facts->files[n].tokens->items[i].text);
 }
 
-void c_find_option_values(struct c_facts *facts)
+void c_find_option_values(struct source_facts *facts)
 {
 	read_help(facts);
 	for (size_t i = 0; i < facts->n_options; i++)

@@ -18,7 +18,7 @@ struct occurrence {
 };
 
 struct finder {
-	struct c_facts *facts;
+	struct source_facts *facts;
 	struct occurrence *occurrences;
 	size_t n_occurrences, capacity;
 };
@@ -32,7 +32,7 @@ static bool is_option_text(const char *s)
 }
 
 /* The option of that name; made when it is new. Its index, or -1 when there are too many. */
-static long option_index(struct c_facts *facts, const char *text, struct found_at at)
+static long option_index(struct source_facts *facts, const char *text, struct found_at at)
 {
 	size_t n = strcspn(text, "=");
 	for (size_t i = 0; i < facts->n_options; i++)
@@ -42,12 +42,12 @@ static long option_index(struct c_facts *facts, const char *text, struct found_a
 		return -1;
 	facts->options = init_grow(facts->arena, facts->options, facts->n_options, &facts->options_capacity,
 		sizeof(*facts->options));
-	facts->options[facts->n_options] = (struct c_option){
+	facts->options[facts->n_options] = (struct job_option){
 		.flag = arena_strndup(facts->arena, text, n), .at = at, .is_joined = text[n] == '='};
 	return (long)facts->n_options++;
 }
 
-static void add_table(struct c_facts *facts, struct c_option *o, const struct c_table *table)
+static void add_table(struct source_facts *facts, struct job_option *o, const struct c_table *table)
 {
 	o->is_enum = o->n_values == 0;
 	for (size_t i = 0; i < table->n_words; i++)
@@ -106,7 +106,7 @@ static const char *row_member(const struct c_tokens *tokens, size_t i)
 }
 
 /* The last two plain numbers of a row are its limits. */
-static void row_number(struct c_option *o, const char *text)
+static void row_number(struct job_option *o, const char *text)
 {
 	double value;
 	if (!parse_number(text, &value))
@@ -116,7 +116,7 @@ static void row_number(struct c_option *o, const char *text)
 	o->has_range = o->low >= 0 && o->high > o->low;
 }
 
-static void read_row(struct c_facts *facts, const struct c_file *file, size_t brace)
+static void read_row(struct source_facts *facts, const struct c_file *file, size_t brace)
 {
 	const struct c_tokens *tokens = file->tokens;
 	const char *text = c_token_at(tokens, brace + 1)->text;
@@ -128,7 +128,7 @@ static void read_row(struct c_facts *facts, const struct c_file *file, size_t br
 	long index = option_index(facts, text, place_of(file, brace));
 	size_t end = c_token_closing(tokens, brace);
 	for (size_t i = brace + 2; index >= 0 && i < end && i < brace + REGION_TOKENS_MAX; i++) {
-		struct c_option *o = &facts->options[index];
+		struct job_option *o = &facts->options[index];
 		const struct c_token *t = c_token_at(tokens, i);
 		const struct c_table *table =
 			t->kind == C_IDENTIFIER ? c_find_table(facts->index, t->text) : NULL;
@@ -160,7 +160,7 @@ static void add_occurrence(
 /* get_int(argc, argv, "--steps", 30): the argument behind the name is what counts when the option is not
  * given. */
 static void read_inline_default(
-	struct c_facts *facts, const struct c_file *file, size_t string, const char *flag)
+	struct source_facts *facts, const struct c_file *file, size_t string, const char *flag)
 {
 	const struct c_tokens *tokens = file->tokens;
 	const struct c_token *t = c_token_at(tokens, string + 2);
@@ -229,7 +229,7 @@ static void read_function(struct finder *f, const struct c_function *function)
 /* ---- the code behind a comparison ---- */
 
 /* The words that a function compares its argument with, or the table that it looks it up in. */
-static void values_from_function(struct c_facts *facts, struct c_option *o, const char *name)
+static void values_from_function(struct source_facts *facts, struct job_option *o, const char *name)
 {
 	static const char *const unwanted[] = {
 		"print", "usage", "help", "die", "error", "fail", "reject", "abort"};
@@ -283,8 +283,8 @@ static bool is_alias_of_next(const struct finder *f, size_t n)
 
 static void merge_alias(struct finder *f, size_t n)
 {
-	struct c_option *alias = &f->facts->options[f->occurrences[n].option];
-	struct c_option *next = &f->facts->options[f->occurrences[n + 1].option];
+	struct job_option *alias = &f->facts->options[f->occurrences[n].option];
+	struct job_option *next = &f->facts->options[f->occurrences[n + 1].option];
 	if (strlen(alias->flag) > strlen(next->flag)) {
 		const char *longer = alias->flag;
 		alias->flag = next->flag;
@@ -305,8 +305,8 @@ static bool is_compared_word(const struct c_tokens *tokens, size_t i)
 	return false;
 }
 
-static void read_region_token(
-	struct c_facts *facts, struct c_option *o, const struct c_file *file, size_t i, bool *ret_consumes)
+static void read_region_token(struct source_facts *facts, struct job_option *o, const struct c_file *file,
+	size_t i, bool *ret_consumes)
 {
 	const struct c_tokens *tokens = file->tokens;
 	const struct c_token *t = c_token_at(tokens, i);
@@ -327,7 +327,7 @@ static void read_region_token(
 static void read_region(struct finder *f, size_t n)
 {
 	struct occurrence *occurrence = &f->occurrences[n];
-	struct c_option *o = &f->facts->options[occurrence->option];
+	struct job_option *o = &f->facts->options[occurrence->option];
 	bool consumes = false;
 	for (size_t i = occurrence->region; i < occurrence->end; i++)
 		read_region_token(f->facts, o, occurrence->file, i, &consumes);
@@ -351,7 +351,7 @@ static void limit_regions(struct finder *f)
 	}
 }
 
-static void read_rows(struct c_facts *facts)
+static void read_rows(struct source_facts *facts)
 {
 	size_t n_rows = 0;
 	for (size_t n = 0; n < facts->n_files; n++) {
@@ -367,7 +367,7 @@ static void read_rows(struct c_facts *facts)
 	}
 }
 
-static void drop_merged(struct c_facts *facts)
+static void drop_merged(struct source_facts *facts)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < facts->n_options; i++)
@@ -376,7 +376,7 @@ static void drop_merged(struct c_facts *facts)
 	facts->n_options = kept;
 }
 
-void c_find_options(struct c_facts *facts)
+void c_find_options(struct source_facts *facts)
 {
 	struct finder f = {.facts = facts};
 	read_rows(facts);

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "init/init.h"
 #include "init/init_int.h"
+#include "mech/catalogue.h"
 #include "spec/lock.h"
 #include "spec/task.h"
 
@@ -82,7 +83,9 @@ static enum err_code not_recognised(const struct stage *s, const struct make_fac
 	return err_set(reterr, ERR_INPUT,
 		"%s is not recognised: %s. Looked for: a C program built by make (a rule that links it, a "
 		"target 'run' that "
-		"shows how it is started, C sources with its options). Nothing was written. Next: write "
+		"shows how it is started, C sources with its options); a Python file that trains (backward() "
+		"or a Trainer, and a "
+		"main or argparse). Nothing was written. Next: write "
 		"infrarsi.yaml by "
 		"hand, see docs/task-file.md, then run infrarsi init again",
 		s->repo.dir, missing);
@@ -97,7 +100,7 @@ static void report_new(
 	for (size_t i = 0; i < p->n_knobs; i++)
 		n_off += p->knobs[i].is_switched_off;
 	int n_flags = p->n_flag_knobs - n_off;
-	r->stack = "native";
+	r->stack = arena_strdup(&r->arena, p->stack);
 	r->asks = p->asks;
 	add_fact(
 		r, &capacity, "Stack", p->stack_text, arena_printf(&r->arena, "found in %s", p->stack_where));
@@ -140,14 +143,22 @@ static enum err_code write_new(const struct stage *s, struct proposal *p, struct
 
 static enum err_code make_new(struct stage *s, struct err *reterr)
 {
-	struct make_facts make;
-	struct c_facts c = {0};
+	struct make_facts make, start;
+	struct source_facts c = {0}, python;
+	struct catalogue catalogue = {0};
 	struct proposal p;
 	inspect_make(&s->repo, &make);
 	if (make.program)
 		inspect_c(&s->repo, &make, &c);
-	if (!make.program || !c.n_files)
-		return not_recognised(s, &make, reterr);
+	if (!make.program || !c.n_files) {
+		/* Without it nothing is lost but what it knows of the framework's own options. */
+		if (s->options->catalogue)
+			(void)!catalogue_load(s->options->catalogue, s->repo.arena, &catalogue, NULL);
+		if (!inspect_python(&s->repo, &catalogue, &start, &python))
+			return not_recognised(s, &make, reterr);
+		make = start;
+		c = python;
+	}
 	propose(&s->repo, &make, &c, s->host, &p);
 	return write_new(s, &p, reterr);
 }

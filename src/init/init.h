@@ -28,8 +28,9 @@ struct init_report {
 };
 
 struct init_options {
-	const char *dir;     /* the job's folder */
-	bool accept_changes; /* update a lock that differs */
+	const char *dir;       /* the job's folder */
+	const char *catalogue; /* path of mechanisms.yaml; NULL = not at hand */
+	bool accept_changes;   /* update a lock that differs */
 };
 enum err_code init_run(
 	const struct init_options *options, struct init_report *ret_report, struct err *reterr) MUST_CHECK;

@@ -141,7 +141,7 @@ struct c_file {
 	bool has_main;
 };
 
-struct c_option {
+struct job_option {
 	const char *flag; /* as typed: "--recompute" */
 	struct found_at at;
 	const char *member;  /* the variable or field that it sets; NULL = not seen */
@@ -157,17 +157,31 @@ struct c_option {
 	double low, high;
 };
 
-struct c_facts {
+struct source_facts {
 	struct arena *arena;
 	struct c_file *files;
 	size_t n_files;
-	struct c_option *options;
+	struct job_option *options;
 	size_t n_options, options_capacity;
 	struct found_at openmp_at, runtime_schedule_at, hook_at; /* file NULL = not seen */
 	struct c_index *index;
+	bool is_python;
+	const char *stack;      /* for the task file: "native", "ddp", "log:megatron"; NULL = native */
+	const char *stack_name; /* for people */
+	const char *framework;  /* as the catalogue names it; NULL = none */
 };
+/* False: there is no Python program that trains. A launch line that was found is in ret_make, as if make had
+ * it; its sources are the program and the modules of the repository that it imports. catalogue: may be NULL.
+ */
+struct catalogue;
+bool inspect_python(struct repo *repo, const struct catalogue *catalogue, struct make_facts *ret_make,
+	struct source_facts *ret_facts);
+/* The options of one file from memory (tests, fuzzing). */
+void inspect_python_text(
+	struct arena *arena, const char *text, size_t length, struct source_facts *ret_facts);
+
 /* Reads the C files of the repository; those of the program alone where make said which they are. */
-void inspect_c(struct repo *repo, const struct make_facts *make, struct c_facts *ret_facts);
+void inspect_c(struct repo *repo, const struct make_facts *make, struct source_facts *ret_facts);
 
 struct c_table { /* an array of words, or of rows that begin with a word */
 	const char *name;
@@ -197,7 +211,7 @@ struct c_index {
 	size_t n_initials, initials_capacity;
 };
 /* c_index.c */
-struct c_index *c_index_build(const struct c_facts *facts);
+struct c_index *c_index_build(const struct source_facts *facts);
 const struct c_table *c_find_table(const struct c_index *index, const char *name);
 const struct c_function *c_find_function(const struct c_index *index, const char *name);
 /* The value that a name has before anything is parsed (".name = 4", "int name = 4;", "#define NAME 4"),
@@ -206,12 +220,12 @@ const struct c_initial *c_index_initial_value(
 	const struct c_index *index, const char *name, const char *prefer_file);
 
 /* c_options.c: fills facts->options from the index and the tokens. */
-void c_find_options(struct c_facts *facts);
+void c_find_options(struct source_facts *facts);
 /* c_option_values.c: what the options are when they are not given, and words that only the help text names.
  */
-void c_find_option_values(struct c_facts *facts);
+void c_find_option_values(struct source_facts *facts);
 bool c_is_option_word(const char *text);
-void c_add_option_word(struct c_facts *facts, struct c_option *o, const char *word);
+void c_add_option_word(struct source_facts *facts, struct job_option *o, const char *word);
 
 /* ---- the proposal (propose_*.c) and the file (init_write.c) ---- */
 
@@ -272,11 +286,14 @@ struct proposal {
 	struct proposed_knob *knobs;
 	size_t n_knobs, knobs_capacity;
 	bool has_accumulation; /* grad_accum is derived from micro_batch */
+	int devices;           /* that the launcher starts a process for each; 1 = it does not say */
 	const char *precision; /* what the job uses today, where an option says so; else NULL */
 	struct proposed_files frozen, editable;
 	const char *patches_dir;
 	const char *notes[64]; /* options seen and left alone, things not looked at */
 	size_t n_notes;
+	const char *stack; /* of the task file */
+	bool needs_hook;   /* the job does not report yet */
 	const char *stack_text, *stack_where, *launch_where;
 	int n_build_knobs, n_env_knobs, n_flag_knobs;
 	int asks; /* counted while writing */
@@ -288,7 +305,7 @@ struct init_host { /* what depends on the machine, apart so that tests do not */
 };
 
 /* propose.c */
-void propose(struct repo *repo, const struct make_facts *make, const struct c_facts *c,
+void propose(struct repo *repo, const struct make_facts *make, const struct source_facts *c,
 	const struct init_host *host, struct proposal *ret_proposal);
 struct proposed_knob *proposal_add_knob(struct proposal *p, const char *name);
 void proposal_add_setting(struct proposed_knob *knob, const char *text);
@@ -309,11 +326,12 @@ const char *place_text(struct arena *arena, struct found_at at);
 bool is_clean_text(const char *text);
 
 void propose_build(const struct make_facts *make, const struct init_host *host, struct proposal *p);
-void propose_launch(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+void propose_launch(const struct make_facts *make, const struct source_facts *c, const struct init_host *host,
 	struct proposal *p);
-void propose_environment(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
-	struct proposal *p);
-void propose_files(struct repo *repo, const struct make_facts *make, struct proposal *p);
+void propose_environment(const struct make_facts *make, const struct source_facts *c,
+	const struct init_host *host, struct proposal *p);
+void propose_files(
+	struct repo *repo, const struct make_facts *make, const struct source_facts *c, struct proposal *p);
 
 /* The commented task file (init_write.c). */
 void init_write(struct proposal *p, struct strbuf *yaml);

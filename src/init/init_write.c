@@ -67,8 +67,10 @@ static void add_words(struct writer *w, const struct proposed_words *words, cons
 static void write_launch(struct writer *w)
 {
 	struct proposal *p = w->p;
-	strbuf_addstr(w->out, "\nbuild: ");
-	add_words(w, &p->build, "    ");
+	if (p->build.count) {
+		strbuf_addstr(w->out, "\nbuild: ");
+		add_words(w, &p->build, "    ");
+	}
 	strbuf_addstr(w->out, "\nlaunch:\n");
 	add_comment(w, "  ", p->launch_where);
 	strbuf_addstr(w->out, "  command: ");
@@ -82,6 +84,8 @@ static void write_launch(struct writer *w)
 		add_quoted(w->out, p->env[i].value);
 		strbuf_addch(w->out, '\n');
 	}
+	if (p->devices > 1)
+		strbuf_addf(w->out, "  devices_per_node: %d\n", p->devices);
 	strbuf_addstr(w->out, "  timeout: 20m\n");
 }
 
@@ -129,7 +133,8 @@ static void write_contract(struct writer *w)
 	write_number(w, "global_batch", &p->global_batch, "is this the number of sequences of one update?");
 	write_number(w, "seq_len", &p->seq_len, "is this the number of tokens of one sequence?");
 	if (p->has_accumulation)
-		strbuf_addstr(w->out, "  invariants: [\"micro_batch * grad_accum == global_batch\"]\n");
+		strbuf_addf(w->out, "  invariants: [\"micro_batch * grad_accum%s == global_batch\"]\n",
+			p->devices > 1 ? " * data_parallel" : "");
 	add_ask(w, "  ", "how far may the loss move? 3% of its mean over the window is usual for short runs");
 	strbuf_addstr(w->out, "  loss: {tolerance: 3%, rule: window_mean}\n  grad_norm: {tolerance: 3%}\n");
 	if (p->precision)
@@ -236,7 +241,8 @@ static void write_knobs(struct writer *w)
 			write_knob_fields(w, knob);
 	}
 	if (p->has_accumulation)
-		strbuf_addstr(w->out, "derived: {grad_accum: \"global_batch // micro_batch\"}\n");
+		strbuf_addf(w->out, "derived: {grad_accum: \"global_batch // %s\"}\n",
+			p->devices > 1 ? "(micro_batch * data_parallel)" : "micro_batch");
 }
 
 /* The codemods read what a patch may change, which for a job of this kind is C. The other kinds stand there
@@ -295,7 +301,11 @@ void init_write(struct proposal *p, struct strbuf *yaml)
 	add_quoted(yaml, p->name);
 	strbuf_addch(yaml, '\n');
 	add_comment(&w, "", arena_printf(p->arena, "%s, found in %s", p->stack_text, p->stack_where));
-	strbuf_addstr(yaml, "stack: native\n");
+	if (p->needs_hook)
+		add_ask(&w, "",
+			"does the job report its updates? A dozen lines with infrarsi_hook do it (README, "
+			"\"On your job\")");
+	strbuf_addf(yaml, "stack: %s\n", p->stack);
 	write_launch(&w);
 	write_contract(&w);
 	write_knobs(&w);

@@ -19,7 +19,7 @@ static bool is_in_program(const struct make_facts *make, const char *path)
 	return false;
 }
 
-static void add_file(struct repo *repo, struct c_facts *facts, size_t *capacity, const char *path)
+static void add_file(struct repo *repo, struct source_facts *facts, size_t *capacity, const char *path)
 {
 	size_t length;
 	const char *text = repo_read(repo, path, &length);
@@ -37,7 +37,7 @@ static void note(struct found_at *place, const struct c_file *file, const struct
 		*place = (struct found_at){file->path, t->line};
 }
 
-static void scan_file(struct c_facts *facts, struct c_file *file)
+static void scan_file(struct source_facts *facts, struct c_file *file)
 {
 	const struct c_tokens *tokens = file->tokens;
 	for (size_t i = 0; i < tokens->count; i++) {
@@ -57,7 +57,7 @@ static void scan_file(struct c_facts *facts, struct c_file *file)
 
 /* Where make did not say what the program is made of, every file with another main() is left out when one of
  * them has the program's name. */
-static void drop_other_programs(const struct make_facts *make, struct c_facts *facts)
+static void drop_other_programs(const struct make_facts *make, struct source_facts *facts)
 {
 	const char *name = make->program ? make->program : "train";
 	const char *slash = strrchr(name, '/');
@@ -80,9 +80,9 @@ static void drop_other_programs(const struct make_facts *make, struct c_facts *f
 	}
 }
 
-void inspect_c(struct repo *repo, const struct make_facts *make, struct c_facts *ret_facts)
+void inspect_c(struct repo *repo, const struct make_facts *make, struct source_facts *ret_facts)
 {
-	struct c_facts facts = {.arena = repo->arena};
+	struct source_facts facts = {.arena = repo->arena};
 	size_t capacity = 0;
 	for (size_t i = 0; i < repo->n_files; i++) {
 		const char *path = repo->files[i];

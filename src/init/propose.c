@@ -132,8 +132,16 @@ bool is_clean_text(const char *text)
 	return strcmp(escaped.buf, text) == 0;
 }
 
-static void describe_stack(const struct make_facts *make, const struct c_facts *c, struct proposal *p)
+static void describe_stack(const struct make_facts *make, const struct source_facts *c, struct proposal *p)
 {
+	p->stack = c->stack ? c->stack : "native";
+	if (c->is_python) {
+		p->needs_hook = !c->hook_at.file && strncmp(p->stack, "log:", 4) != 0;
+		p->stack_text = arena_printf(p->arena, "%s (%s%s)", c->stack_name, make->program,
+			c->hook_at.file ? ", reports through the hook" : "");
+		p->stack_where = make->program;
+		return;
+	}
 	bool has_openmp = make->has_openmp || c->openmp_at.file;
 	const char *openmp = make->has_openmp    ? place_text(p->arena, make->openmp_at)
 			     : c->openmp_at.file ? place_text(p->arena, c->openmp_at)
@@ -156,20 +164,21 @@ static void note_what_was_skipped(const struct repo *repo, const struct make_fac
 			INIT_MAKE_VARIABLES_MAX);
 }
 
-void propose(struct repo *repo, const struct make_facts *make, const struct c_facts *c,
+void propose(struct repo *repo, const struct make_facts *make, const struct source_facts *c,
 	const struct init_host *host, struct proposal *ret_proposal)
 {
 	struct proposal p = {.arena = repo->arena};
 	const char *slash = strrchr(repo->dir, '/');
 	p.name = slash && slash[1] && is_clean_text(slash + 1) ? slash + 1 : "job";
 	describe_stack(make, c, &p);
-	propose_build(make, host, &p);
+	if (!c->is_python)
+		propose_build(make, host, &p);
 	p.n_build_knobs = (int)p.n_knobs;
 	propose_environment(make, c, host, &p);
 	p.n_env_knobs = (int)p.n_knobs - p.n_build_knobs;
 	propose_launch(make, c, host, &p);
 	p.n_flag_knobs = (int)p.n_knobs - p.n_build_knobs - p.n_env_knobs;
-	propose_files(repo, make, &p);
+	propose_files(repo, make, c, &p);
 	note_what_was_skipped(repo, make, &p);
 	*ret_proposal = p;
 }

@@ -86,8 +86,8 @@ static void keep_run_environment(const struct make_facts *make, struct proposal 
 	}
 }
 
-void propose_environment(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
-	struct proposal *p)
+void propose_environment(const struct make_facts *make, const struct source_facts *c,
+	const struct init_host *host, struct proposal *p)
 {
 	size_t count;
 	const struct native_env *rows = native_env_table(&count);
@@ -102,6 +102,7 @@ void propose_environment(const struct make_facts *make, const struct c_facts *c,
 	for (size_t i = 0; has_openmp && i < count; i++)
 		if (!rows[i].needs_runtime_schedule || c->runtime_schedule_at.file)
 			propose_openmp_row(make, &rows[i], p);
-	propose_huge_pages(make, p);
+	if (!c->is_python)
+		propose_huge_pages(make, p);
 	keep_run_environment(make, p);
 }

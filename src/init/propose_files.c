@@ -22,6 +22,7 @@ static const struct {
 	{"dataset", "data loading"},
 	{"dataloader", "data loading"},
 	{"loader", "data loading"},
+	{"loading", "data loading"},
 	{"corpus", "data loading"},
 	{"tokenizer", "data loading"},
 	{"token", "data loading"},
@@ -184,12 +185,14 @@ static void find_patches(struct repo *repo, struct proposal *p)
 
 /* A loss file stays editable, with a word of warning: a faster loss is a common and honest patch, and what
  * the loss is worth is held by the contract's tolerance. */
-void propose_files(struct repo *repo, const struct make_facts *make, struct proposal *p)
+void propose_files(
+	struct repo *repo, const struct make_facts *make, const struct source_facts *c, struct proposal *p)
 {
 	freeze_data_folders(repo, p);
 	for (size_t i = 0; i < repo->n_files; i++) {
 		const char *path = repo->files[i];
-		bool is_source = has_suffix(path, ".c"), is_header = has_suffix(path, ".h");
+		bool is_source = has_suffix(path, c->is_python ? ".py" : ".c");
+		bool is_header = !c->is_python && has_suffix(path, ".h");
 		if ((!is_source && !is_header) || is_in_data_folder(p, path))
 			continue;
 		const char *reason = frozen_reason(path);

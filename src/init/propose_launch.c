@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 struct launch {
 	const struct make_facts *make;
-	const struct c_facts *c;
+	const struct source_facts *c;
 	const struct init_host *host;
 	struct proposal *p;
 	const char **words; /* of the run line, from the program on */
@@ -17,16 +18,16 @@ struct launch {
 	const char **given; /* by option: the value on the run line, "" for a switch that is there; NULL = not
 			       there */
 	bool *is_taken;     /* by word */
-	const struct c_option *micro, *accum, *global; /* the options that split a batch */
+	const struct job_option *micro, *accum, *global; /* the options that split a batch */
 };
 
-static const struct native_option *row_of(const struct c_option *o)
+static const struct native_option *row_of(const struct job_option *o)
 {
 	const struct native_option *row = native_option_find(o->flag);
 	return row || !o->member ? row : native_option_find(o->member);
 }
 
-static enum native_role role_of(const struct launch *l, const struct c_option *o)
+static enum native_role role_of(const struct launch *l, const struct job_option *o)
 {
 	const struct native_option *row = row_of(o);
 	if (!row)
@@ -39,13 +40,13 @@ static enum native_role role_of(const struct launch *l, const struct c_option *o
 	return row->role;
 }
 
-static const char *today(const struct launch *l, const struct c_option *o)
+static const char *today(const struct launch *l, const struct job_option *o)
 {
 	const char *given = l->given[o - l->c->options];
 	return given && !o->is_switch ? given : o->value;
 }
 
-static const char *found_text(const struct launch *l, const struct c_option *o)
+static const char *found_text(const struct launch *l, const struct job_option *o)
 {
 	struct arena *arena = l->p->arena;
 	const char *where = place_text(arena, o->at);
@@ -58,7 +59,7 @@ static const char *found_text(const struct launch *l, const struct c_option *o)
 	return arena_printf(arena, "option %s, %s", o->flag, where);
 }
 
-static double number_today(const struct launch *l, const struct c_option *o)
+static double number_today(const struct launch *l, const struct job_option *o)
 {
 	double value;
 	const char *text = o ? today(l, o) : NULL;
@@ -87,7 +88,7 @@ static void read_run_line(struct launch *l)
 	for (size_t w = 1; w < l->n_words; w++) {
 		size_t n = strcspn(l->words[w], "=");
 		for (size_t i = 0; i < l->c->n_options; i++) {
-			const struct c_option *o = &l->c->options[i];
+			const struct job_option *o = &l->c->options[i];
 			if (strlen(o->flag) != n || strncmp(o->flag, l->words[w], n) != 0 || l->is_taken[w])
 				continue;
 			bool has_next = !l->words[w][n] && !o->is_switch && w + 1 < l->n_words;
@@ -101,7 +102,27 @@ static void read_run_line(struct launch *l)
 	}
 }
 
-static void add_option_words(struct launch *l, const struct c_option *o, const char *template)
+/* torchrun --nproc_per_node 8 */
+static void read_devices(struct launch *l)
+{
+	static const char *const names[] = {
+		"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num_gpus"};
+	l->p->devices = 1;
+	for (size_t w = 1; w < l->n_words; w++)
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			size_t n = strlen(names[i]);
+			int64_t devices;
+			const char *word = l->words[w], *value = word[n] == '=' ? word + n + 1 : "";
+			if (strncmp(word, names[i], n) != 0)
+				continue;
+			if (!word[n] && w + 1 < l->n_words)
+				value = l->words[w + 1];
+			if (parse_integer(value, &devices) && devices >= 1 && devices <= 1024)
+				l->p->devices = (int)devices;
+		}
+}
+
+static void add_option_words(struct launch *l, const struct job_option *o, const char *template)
 {
 	struct proposal *p = l->p;
 	const char *flag = proposal_literal(p->arena, o->flag);
@@ -116,27 +137,27 @@ static void add_option_words(struct launch *l, const struct c_option *o, const c
 
 /* ---- one function a role ---- */
 
-static void keep_as_given(struct launch *l, const struct c_option *o)
+static void keep_as_given(struct launch *l, const struct job_option *o)
 {
 	const char *given = l->given[o - l->c->options];
 	if (given && is_clean_text(given))
 		add_option_words(l, o, proposal_literal(l->p->arena, given));
 }
 
-static void note_unknown(struct launch *l, const struct c_option *o)
+static void note_unknown(struct launch *l, const struct job_option *o)
 {
 	keep_as_given(l, o);
 	proposal_add_note(l->p, "%s (%s)%s%s: left as it is", o->flag, place_text(l->p->arena, o->at),
 		today(l, o) ? ", today " : "", today(l, o) ? today(l, o) : "");
 }
 
-static void use_updates(struct launch *l, const struct c_option *o)
+static void use_updates(struct launch *l, const struct job_option *o)
 {
 	l->p->updates = (struct proposed_number){number_today(l, o), found_text(l, o)};
 	add_option_words(l, o, "{updates}");
 }
 
-static void use_global_batch(struct launch *l, const struct c_option *o)
+static void use_global_batch(struct launch *l, const struct job_option *o)
 {
 	double rows = number_today(l, o);
 	if (rows <= 0) {
@@ -147,7 +168,7 @@ static void use_global_batch(struct launch *l, const struct c_option *o)
 	add_option_words(l, o, "{global_batch}");
 }
 
-static void use_seq_len(struct launch *l, const struct c_option *o)
+static void use_seq_len(struct launch *l, const struct job_option *o)
 {
 	double tokens = number_today(l, o);
 	if (tokens <= 0) {
@@ -159,7 +180,7 @@ static void use_seq_len(struct launch *l, const struct c_option *o)
 }
 
 /* "--capacity-mib 14": the unit is in the name, or the value has its own. */
-static void use_memory(struct launch *l, const struct c_option *o)
+static void use_memory(struct launch *l, const struct job_option *o)
 {
 	const char *text = today(l, o);
 	bool is_gib = strcasestr(o->flag, "gib") || strcasestr(o->flag, "gb");
@@ -178,10 +199,10 @@ static void use_memory(struct launch *l, const struct c_option *o)
 		proposal_literal(l->p->arena, text)); /* the contract: always said, never left to a default */
 }
 
-static void use_micro_batch(struct launch *l, const struct c_option *o)
+static void use_micro_batch(struct launch *l, const struct job_option *o)
 {
 	struct proposal *p = l->p;
-	long rows = (long)number_today(l, o), global = (long)p->global_batch.value;
+	long rows = (long)number_today(l, o), global = (long)p->global_batch.value / p->devices;
 	if (!p->has_accumulation) {
 		note_unknown(l, o);
 		return;
@@ -205,7 +226,7 @@ static void use_micro_batch(struct launch *l, const struct c_option *o)
 	add_option_words(l, o, "{micro_batch}");
 }
 
-static void use_grad_accum(struct launch *l, const struct c_option *o)
+static void use_grad_accum(struct launch *l, const struct job_option *o)
 {
 	if (l->p->has_accumulation)
 		add_option_words(l, o, "{grad_accum}");
@@ -213,7 +234,7 @@ static void use_grad_accum(struct launch *l, const struct c_option *o)
 		note_unknown(l, o);
 }
 
-static void use_threads(struct launch *l, const struct c_option *o)
+static void use_threads(struct launch *l, const struct job_option *o)
 {
 	struct proposal *p = l->p;
 	long threads = (long)number_today(l, o);
@@ -227,7 +248,7 @@ static void use_threads(struct launch *l, const struct c_option *o)
 	add_option_words(l, o, arena_printf(p->arena, "{%s}", knob->name));
 }
 
-static struct proposed_knob *add_option_knob(struct launch *l, const struct c_option *o)
+static struct proposed_knob *add_option_knob(struct launch *l, const struct job_option *o)
 {
 	const struct native_option *row = row_of(o);
 	struct proposed_knob *knob = proposal_add_knob(l->p, o->flag + strspn(o->flag, "-"));
@@ -245,7 +266,7 @@ static struct proposed_knob *add_option_knob(struct launch *l, const struct c_op
 	return knob;
 }
 
-static void use_switch(struct launch *l, const struct c_option *o)
+static void use_switch(struct launch *l, const struct job_option *o)
 {
 	struct proposal *p = l->p;
 	struct proposed_knob *knob = proposal_add_knob(p, o->flag + strspn(o->flag, "-"));
@@ -261,7 +282,7 @@ static void use_switch(struct launch *l, const struct c_option *o)
 	proposal_add_word(p, &p->command, arena_printf(p->arena, "{%s_flag}", knob->name), true);
 }
 
-static void use_lever(struct launch *l, const struct c_option *o)
+static void use_lever(struct launch *l, const struct job_option *o)
 {
 	struct proposal *p = l->p;
 	if (o->is_switch) {
@@ -278,7 +299,7 @@ static void use_lever(struct launch *l, const struct c_option *o)
 }
 
 /* Written as a comment: whether it may vary is not for the program to decide. */
-static void ask_before_use(struct launch *l, const struct c_option *o, const char *question)
+static void ask_before_use(struct launch *l, const struct job_option *o, const char *question)
 {
 	if (o->n_values < 2) {
 		note_unknown(l, o);
@@ -287,12 +308,13 @@ static void ask_before_use(struct launch *l, const struct c_option *o, const cha
 	struct proposed_knob *knob = add_option_knob(l, o);
 	keep_as_given(l, o);
 	knob->is_switched_off = true;
-	knob->ask =
-		arena_printf(l->p->arena, "%s If so, uncomment it and put \"%s\", \"{%s}\" into the command",
-			question, o->flag, knob->name);
+	knob->ask = arena_printf(l->p->arena,
+		o->is_joined ? "%s If so, uncomment it and put \"%s={%s}\" into the command"
+			     : "%s If so, uncomment it and put \"%s\", \"{%s}\" into the command",
+		question, o->flag, knob->name);
 }
 
-static void ask_about_numerics(struct launch *l, const struct c_option *o)
+static void ask_about_numerics(struct launch *l, const struct job_option *o)
 {
 	const char *value = today(l, o);
 	static const char *const known[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
@@ -302,12 +324,12 @@ static void ask_about_numerics(struct launch *l, const struct c_option *o)
 	ask_before_use(l, o, "may the job compute or store in another precision (contract.precision)?");
 }
 
-static void ask_about_unknown(struct launch *l, const struct c_option *o)
+static void ask_about_unknown(struct launch *l, const struct job_option *o)
 {
 	ask_before_use(l, o, "does it change only how, not what, is trained?");
 }
 
-static void (*const handlers[])(struct launch *l, const struct c_option *o) = {
+static void (*const handlers[])(struct launch *l, const struct job_option *o) = {
 	[NATIVE_UNKNOWN] = ask_about_unknown,
 	[NATIVE_MICRO_BATCH] = use_micro_batch,
 	[NATIVE_GRAD_ACCUM] = use_grad_accum,
@@ -323,17 +345,17 @@ static void (*const handlers[])(struct launch *l, const struct c_option *o) = {
 };
 
 /* The second option of a role is some other quantity with a like name. */
-static bool is_first_of_role(const struct launch *l, const struct c_option *o, enum native_role role)
+static bool is_first_of_role(const struct launch *l, const struct job_option *o, enum native_role role)
 {
 	if (role == NATIVE_LEVER || role == NATIVE_NUMERICS || role == NATIVE_UNKNOWN || role == NATIVE_FIXED)
 		return true;
-	for (const struct c_option *earlier = l->c->options; earlier < o; earlier++)
+	for (const struct job_option *earlier = l->c->options; earlier < o; earlier++)
 		if (role_of(l, earlier) == role)
 			return false;
 	return true;
 }
 
-static const struct c_option *find_role(const struct c_facts *c, enum native_role role)
+static const struct job_option *find_role(const struct source_facts *c, enum native_role role)
 {
 	for (size_t i = 0; i < c->n_options; i++) {
 		const struct native_option *row = row_of(&c->options[i]);
@@ -350,13 +372,20 @@ static void find_batch(struct launch *l)
 	l->micro = find_role(l->c, NATIVE_MICRO_BATCH);
 	l->accum = find_role(l->c, NATIVE_GRAD_ACCUM);
 	l->global = find_role(l->c, NATIVE_GLOBAL_BATCH);
-	const struct c_option *micro = l->micro ? l->micro : l->accum ? find_role(l->c, NATIVE_BATCH) : NULL;
+	const struct job_option *micro = l->micro   ? l->micro
+					 : l->accum ? find_role(l->c, NATIVE_BATCH)
+						    : NULL;
 	double rows = number_today(l, micro), steps = number_today(l, l->accum),
 	       global = number_today(l, l->global);
-	if (rows > 0 && steps > 0 && (global <= 0 || rows * steps == global)) {
+	if (rows > 0 && steps > 0 && (global <= 0 || rows * steps * p->devices == global)) {
 		p->has_accumulation = true;
-		p->global_batch = (struct proposed_number){rows * steps,
-			arena_printf(p->arena, "%s * %s of today", micro->flag, l->accum->flag)};
+		p->global_batch = (struct proposed_number){rows * steps * p->devices,
+			arena_printf(p->arena,
+				p->devices > 1 ? "%s * %s of today, on each of %d devices"
+					       : "%s * %s of today",
+				micro->flag, l->accum->flag, p->devices)};
+	} else if (l->micro && !l->accum && rows > 0 && global > 0 && fmod(global, rows * p->devices) == 0) {
+		p->has_accumulation = true; /* the job works out how many passes an update has */
 	} else if (micro && l->accum) {
 		proposal_add_note(p, "%s and %s do not multiply to a known global batch: no micro-batch knob",
 			micro->flag, l->accum->flag);
@@ -381,15 +410,19 @@ static void describe_launch(struct launch *l)
 {
 	const struct make_facts *make = l->make;
 	l->p->launch_where =
-		make->run_line ? arena_printf(l->p->arena, "from Makefile target '%s'", make->run_target)
-			       : "no run target: program and options as found";
+		make->run_target ? arena_printf(l->p->arena, "from Makefile target '%s'", make->run_target)
+		: make->run_at.file
+			? arena_printf(l->p->arena, "from %s", place_text(l->p->arena, make->run_at))
+		: l->c->is_python ? "no line was found that starts it: program and options as found"
+				  : "no run target: program and options as found";
 }
 
-void propose_launch(const struct make_facts *make, const struct c_facts *c, const struct init_host *host,
+void propose_launch(const struct make_facts *make, const struct source_facts *c, const struct init_host *host,
 	struct proposal *p)
 {
 	struct launch l = {.make = make, .c = c, .host = host, .p = p};
 	read_run_line(&l);
+	read_devices(&l);
 	find_batch(&l);
 	describe_launch(&l);
 	const char *program = l.n_words ? l.words[0] : arena_printf(p->arena, "./%s", make->program);
@@ -402,7 +435,7 @@ void propose_launch(const struct make_facts *make, const struct c_facts *c, cons
 			proposal_add_word(p, &p->command,
 				proposal_literal(p->arena, unquoted(p->arena, l.words[w])), false);
 	for (size_t i = 0; i < c->n_options; i++) {
-		const struct c_option *o = &c->options[i];
+		const struct job_option *o = &c->options[i];
 		enum native_role role = role_of(&l, o);
 		if (is_first_of_role(&l, o, role))
 			handlers[role](&l, o);

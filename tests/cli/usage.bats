@@ -2,7 +2,7 @@
 # What every command says about itself, and how it refuses what it does not understand.
 load helpers
 
-commands="init doctor run report apply verify show explain audit logs simulate"
+commands="init doctor run report apply verify show explain audit codemods logs simulate"
 
 setup_file() {
 	new_repo "$BATS_FILE_TMPDIR/template"

@@ -1,4 +1,5 @@
-/* The readers of the init stage: the input is a Makefile when it begins with 'm', else a C file. */
+/* The readers of the init stage: the input is a Makefile when it begins with 'm', a Python file with
+ * 'p', else a C file. */
 #include "base/base.h"
 
 #include <string.h>
@@ -20,10 +21,16 @@ static void read_source(struct arena *arena, const char *text, size_t length)
 {
 	struct c_tokens tokens;
 	struct c_file file = {.path = "train.c", .tokens = &tokens};
-	struct c_facts facts = {.arena = arena, .files = &file, .n_files = 1};
+	struct source_facts facts = {.arena = arena, .files = &file, .n_files = 1};
 	c_tokenise(arena, text, length, &tokens);
 	facts.index = c_index_build(&facts);
 	c_find_options(&facts);
+}
+
+static void read_python(struct arena *arena, const char *text, size_t length)
+{
+	struct source_facts facts;
+	inspect_python_text(arena, text, length, &facts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.arena = &arena, .dir = "/nonexistent", .files = files, .n_files = ARRAY_LEN(files)};
 	if (size > 0 && data[0] == 'm')
 		read_makefile(&repo, arena_strndup(&arena, (const char *)data + 1, size - 1));
+	else if (size > 0 && data[0] == 'p')
+		read_python(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1), size - 1);
 	else if (size > 0)
 		read_source(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1), size - 1);
 	arena_release(&arena);

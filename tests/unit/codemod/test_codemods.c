@@ -24,7 +24,7 @@
 	"    att = att.masked_fill(" mask ", float('-inf'))\n" between                                       \
 	"    att = F.softmax(att, dim=-1)\n    y = att @ v\n    return " tail "\n"
 #define USUAL_SCALE "* (1.0 / math.sqrt(k.size(-1)))"
-#define USUAL_MASK "self.bias[:, :, :T, :T] == 0"
+#define USUAL_MASK "bias[:, :, :T, :T] == 0"
 #define PRODUCT(head, outer, body)                                                                           \
 	"static void product(const float *a, const float *b, float *restrict c, int n)\n{\n" head            \
 	"\tfor (int j = 0; j < n; " outer                                                                    \
@@ -74,7 +74,7 @@ static const struct example examples[] = {
 		{"+o.zero_grad(set_to_none=True) # keep p.grad\n"}, NULL},
 	/* Another mask, in a file that has a triangle, too. */
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, "pad_mask == 0", "", "y"), {NULL},
-		"the mask is not the causal one of torch.tril"},
+		"the mask is not a causal one that this file makes"},
 	{"compile", "t.py", "import torch\ndef f(model): model.to(d)\n", {NULL},
 		"the move stands on a line with something else"},
 	{"no-item-sync", "t.py", "t = 0.0\nfor x in xs:\n    t += loss.item()\nprint(f'{t}')\n", {NULL},
@@ -84,12 +84,22 @@ static const struct example examples[] = {
 			"-    y = att @ v\n", " def attend(self, q, k, v, T):\n"},
 		NULL},
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, USUAL_MASK, "    att = att + self.slopes\n", "y"), {NULL},
-		"between mask and product something else happens to the scores"},
+		"between product and output something else happens to the scores"},
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, "mask", "", "y"), {NULL},
-		"the mask is not the causal one of torch.tril"},
+		"the mask is not a causal one that this file makes"},
 	{"sdpa", "t.py", ATTENTION(USUAL_SCALE, USUAL_MASK, "", "y, att"), {NULL},
 		"the scores are used elsewhere too"},
-	{"sdpa", "t.py", ATTENTION("* 0.125", USUAL_MASK, "", "y"), {NULL}, NULL},
+	{"sdpa", "t.py", ATTENTION("* 0.125", USUAL_MASK, "", "y"),
+		{"+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, "
+		 "scale=0.125)\n"},
+		NULL},
+	/* Nobody can tell who else uses what stands at the top of a file. */
+	{"sdpa", "t.py",
+		"import torch\natt = q @ k.mT\natt = att.masked_fill(mask == 0, -1e9)\natt = "
+		"att.softmax(-1)\ny = att @ v\n",
+		{NULL}, "the mask is not a causal one that this file makes"},
+	{"sdpa", "t.py", "import torch\natt = q @ k.mT\natt = att.softmax(-1)\ny = att @ v\n", {NULL},
+		"the scores are used elsewhere too"},
 	{"compile", "t.py", "import torch\ndef main():\n    model = Net().to(device)\n    o = opt(model)\n",
 		/* In place: the parameters keep their names. */
 		{" \x20   model = Net().to(device)\n+    model.compile()\n     o = opt(model)\n"}, NULL},

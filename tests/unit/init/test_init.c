@@ -287,6 +287,82 @@ static void one_letter_job(void **state)
 	leave(&p);
 }
 
+/* A torch program with argparse, started by a script: options from both, what its modules are, the constant
+ * that is the sequence length. Nothing says that it reports. */
+static void argparse_job(void **state)
+{
+	(void)state;
+	struct folder p;
+	struct init_report report;
+	struct task task;
+	init_fixture("torch", &p, &report, &task);
+	assert_string_equal(task.stack, "ddp");
+	check_argv(&task, "python3 pretrain_small.py corpus.bin --max-steps 30 --micro-batch-size 4 "
+			  "--grad-accum-steps 4 --attention sdpa --num-workers 2");
+	check_knob(&task, "micro_batch", "1 2 *4 8 16", "micro_batch_size");
+	check_knob(&task, "attention", "eager *sdpa flash", "attention_backend");
+	check_knob(&task, "activation_checkpointing", "*off on", "activation_recompute");
+	check_knob(&task, "num_workers", "0 1 *2 4 8", "dataloader_workers");
+	assert_int_equal(task.n_knobs, 4);
+	assert_true(task.contract.global_batch == 16);
+	assert_true(task.contract.seq_len == 512);
+	assert_string_equal(joined(&task.contract.frozen_files), "loading.py");
+	assert_string_equal(joined(&task.contract.editable_files), "pretrain_small.py small_model.py");
+	check_text(&p, "infrarsi.yaml", "# ASK: does the job report its updates?", true);
+	check_text(&p, "infrarsi.yaml", "TOKENIZERS_PARALLELISM: \"false\"", true);
+	check_text(&p, "infrarsi.yaml", "# - {name: dtype, values: [fp32, bf16], reference: bf16", true);
+	check_text(&p, "infrarsi.yaml", "# - {name: mystery, values: [a, b]", true);
+	check_text(&p, "infrarsi.yaml", "--computed (pretrain_small.py:24): left as it is", true);
+	check_text(&p, "infrarsi.yaml", "\nbuild:", false);
+	task_release(&task);
+	init_report_release(&report);
+	leave(&p);
+}
+
+/* Every number at the file's top level is an option, and the README says how it is started. */
+static void globals_job(void **state)
+{
+	(void)state;
+	struct folder p;
+	struct init_report report;
+	struct task task;
+	init_fixture("globals", &p, &report, &task);
+	check_argv(&task, "python train.py --gradient_accumulation_steps=40 --batch_size=8 --max_iters=30 "
+			  "--compile=False");
+	check_knob(&task, "micro_batch", "1 2 4 *8 16 32 64", "micro_batch_size");
+	check_knob(&task, "compile", "*False True", "torch_compile");
+	assert_true(task.contract.global_batch == 320);
+	assert_true(task.contract.seq_len == 1024);
+	task_release(&task);
+	init_report_release(&report);
+	leave(&p);
+}
+
+/* The options are the framework's own: those that the line has are known, eight devices multiply the batch,
+ * and the framework's log stands in for a hook. */
+static void launcher_job(void **state)
+{
+	(void)state;
+	struct folder p;
+	struct init_report report;
+	struct task task;
+	init_fixture("hf", &p, &report, &task);
+	assert_string_equal(task.stack, "log:hf-trainer");
+	check_argv(&task, "torchrun --nproc_per_node 8 finetune.py --bf16 --output_dir out --max_steps 30 "
+			  "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --optim "
+			  "adamw_torch --dataloader_num_workers 2");
+	check_knob(&task, "micro_batch", "1 *2 4 8", "micro_batch_size");
+	check_knob(&task, "dataloader_num_workers", "0 1 *2 4 8", "dataloader_workers");
+	assert_int_equal(task.launch.devices_per_node, 8);
+	assert_true(task.contract.global_batch == 64);
+	check_text(&p, "infrarsi.yaml", "micro_batch * grad_accum * data_parallel == global_batch", true);
+	check_text(&p, "infrarsi.yaml", "global_batch // (micro_batch * data_parallel)", true);
+	check_text(&p, "infrarsi.yaml", "does the job report its updates?", false);
+	task_release(&task);
+	init_report_release(&report);
+	leave(&p);
+}
+
 static void check_refused(const struct folder *p, enum err_code code, const char *says)
 {
 	struct init_report report;
@@ -581,6 +657,9 @@ int main(void)
 		cmocka_unit_test(comparison_chain_job),
 		cmocka_unit_test(getopt_job),
 		cmocka_unit_test(one_letter_job),
+		cmocka_unit_test(argparse_job),
+		cmocka_unit_test(globals_job),
+		cmocka_unit_test(launcher_job),
 		cmocka_unit_test(proposers_are_offered),
 		cmocka_unit_test(a_folder_of_patches_is_named),
 		cmocka_unit_test(refuses_what_is_no_committed_repository),

@@ -1,0 +1,129 @@
+"""Attention in the spellings that people use: rewritten by `infrarsi codemods --only sdpa`, applied, and run beside the
+original in double precision. Those that mean something else must be left alone."""
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+INFRARSI = sys.argv[1]
+HEAD = """import math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Attention(nn.Module):
+    def __init__(self, T, head_dim):
+        super().__init__()
+        self.head_dim = head_dim
+        self.attn_dropout = nn.Dropout(0.0)
+        self.p = 0.0
+{init}
+    def forward(self, q, k, v, mask=None):
+        T = q.size(-2)
+{body}
+"""
+LOWER = 'self.register_buffer("bias", torch.tril(torch.ones(T, T)).view(1, 1, T, T))'
+UPPER = "self.later = torch.triu(torch.ones(T, T), diagonal=1).bool()"
+SCALE = "att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))"
+MASK = "att = att.masked_fill(self.bias[:, :, :T, :T] == 0, float('-inf'))"
+SOFTMAX = "att = F.softmax(att, dim=-1)"
+OUT = "return att @ v"
+
+SAME = {  # name: (init, body)
+    "nanoGPT": (LOWER, [SCALE, MASK, SOFTMAX, "att = self.attn_dropout(att)", "y = att @ v", "y = y.transpose(1, 2).contiguous()", "return y"]),
+    "no mask": ("", [SCALE, SOFTMAX, OUT]),
+    "divided by the root": (LOWER, ["att = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))", MASK, SOFTMAX, OUT]),
+    "to the power": (LOWER, ["att = (q @ k.transpose(-1, -2)) * k.shape[-1] ** -0.5", MASK, SOFTMAX, OUT]),
+    "head_dim": (LOWER, ["att = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(self.head_dim)", MASK, SOFTMAX, "return torch.matmul(att, v)"]),
+    "head_dim ** 0.5": (LOWER, ["att = q @ k.mT / (self.head_dim ** 0.5)", MASK, SOFTMAX, OUT]),
+    "a scale of its own": ("self.scale = 2.0 * head_dim ** -0.5", ["scores = (q @ k.transpose(-2, -1)) * self.scale", "attn = scores.softmax(dim=-1)", "attn = self.attn_dropout(attn)", "x = (attn @ v).transpose(1, 2)", "return x.reshape(x.shape[0], T, -1)"]),
+    "the scale first": ("self.scale = head_dim ** -0.5", ["scores = self.scale * (q @ k.transpose(-2, -1))", "return torch.softmax(scores, -1) @ v"]),
+    "a number": ("", ["att = (q @ k.transpose(-2, -1)) * 0.125", SOFTMAX, OUT]),
+    "no scale": ("", ["att = q @ k.transpose(-2, -1)", SOFTMAX, OUT]),
+    "a scale by itself": (LOWER, ["d_k = q.size(-1)", "scores = torch.matmul(q, k.transpose(-2, -1))", "scores = scores / math.sqrt(d_k)", "scores = scores.masked_fill(self.bias[:, :, :T, :T] == 0, -1e9)", "weights = torch.softmax(scores, dim=-1)", "out = torch.matmul(weights, v)", "return out"]),
+    "upper triangle": (UPPER, [SCALE, "att = att.masked_fill(self.later[:T, :T], float('-inf'))", SOFTMAX, OUT]),
+    "lower triangle inverted": ("self.register_buffer('ok', torch.tril(torch.ones(T, T, dtype=torch.bool)))", [SCALE, "att = att.masked_fill(~self.ok[:T, :T], -math.inf)", SOFTMAX, OUT]),
+    "in place": (LOWER, [SCALE, "att.masked_fill_(self.bias[:, :, :T, :T] == 0, torch.finfo(att.dtype).min)", SOFTMAX, OUT]),
+    "made where it is used": ("", ["later = torch.triu(torch.ones(T, T), diagonal=1)", SCALE, "att = att.masked_fill(later == 1, float('-inf'))", SOFTMAX, OUT]),
+    "made in the call": ("", [SCALE, "att = att.masked_fill(torch.tril(torch.ones(T, T)) == 0, float('-inf'))", SOFTMAX, OUT]),
+    "added": ("self.register_buffer('low', torch.triu(torch.full((T, T), float('-inf')), diagonal=1))", [SCALE, "att = att + self.low[:T, :T]", SOFTMAX, OUT]),
+    "in one line": ("", ["return F.softmax((q @ k.transpose(-2, -1)) / math.sqrt(q.size(-1)), dim=-1) @ v"]),
+    "dropout around the softmax": (LOWER, [SCALE, MASK, "att = self.attn_dropout(F.softmax(att, dim=-1))", "y = att @ v", "return y"]),
+    "dropout as a function": (LOWER, [SCALE, MASK, SOFTMAX, "att = F.dropout(att, p=self.p, training=self.training)", OUT]),
+    "over another variable": (LOWER, [SCALE, "masked = att.masked_fill(self.bias[:, :, :T, :T] == 0, float('-inf'))", "probs = F.softmax(masked, dim=-1)", "return (probs @ v)"]),
+}
+LEFT_ALONE = {
+    "a mask from elsewhere": (LOWER, [SCALE, "att = att.masked_fill(mask == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a triangle that is changed": ("", ["later = torch.triu(torch.ones(T, T), diagonal=1)", "later[:, 0] = 0", SCALE, "att = att.masked_fill(later == 1, float('-inf'))", SOFTMAX, OUT]),
+    "a triangle and something more": ("", ["ok = torch.tril(torch.ones(T, T))", "ok *= mask", SCALE, "att = att.masked_fill(ok == 0, float('-inf'))", SOFTMAX, OUT]),
+    "the diagonal masked, too": ("", ["later = torch.triu(torch.ones(T, T))", SCALE, "att = att.masked_fill(later == 1, float('-inf'))", SOFTMAX, OUT]),
+    "the other triangle": (LOWER, [SCALE, "att = att.masked_fill(self.bias[:, :, :T, :T] == 1, float('-inf'))", SOFTMAX, OUT]),
+    "a small number for the mask": (LOWER, [SCALE, "att = att.masked_fill(self.bias[:, :, :T, :T] == 0, -1.0)", SOFTMAX, OUT]),
+    "a learnt scale": ("self.scale = nn.Parameter(torch.ones(1))", ["att = (q @ k.transpose(-2, -1)) * self.scale", SOFTMAX, OUT]),
+    "a bias of positions": ("self.slopes = nn.Parameter(torch.zeros(T, T))", [SCALE, "att = att + self.slopes", SOFTMAX, OUT]),
+    "the weights are returned": (LOWER, [SCALE, MASK, SOFTMAX, "y = att @ v", "return y, att"]),
+    "another dimension": ("", [SCALE, "att = F.softmax(att, dim=-2)", OUT]),
+    "in another precision": ("", [SCALE, "att = F.softmax(att, dim=-1, dtype=torch.float32)", OUT]),
+    "something in between": ("", [SCALE, "att = att - att.mean()", SOFTMAX, OUT]),
+}
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write(folder, name, init, body):
+    path = folder / f"{name}.py"
+    path.write_text(HEAD.format(init="".join(f"        {line}\n" for line in [init] if line),
+                                body="\n".join("        " + line for line in body)))
+    return path
+
+
+def codemods(path, only="sdpa"):
+    out = subprocess.run([INFRARSI, "codemods", "--json", "--only", only, path.name], cwd=path.parent, check=True,
+                         capture_output=True, text=True).stdout
+    return json.loads(out)
+
+
+failed = 0
+
+
+def verdict(ok, name, why=""):
+    global failed
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {name}{'' if ok else ': ' + why}")
+
+
+torch.manual_seed(7)
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    for i, (name, (init, body)) in enumerate(SAME.items()):
+        before = write(folder, f"before{i}", init, body)
+        proposals = codemods(before)["proposals"]
+        if len(proposals) != 1:
+            verdict(False, name, f"not rewritten: {codemods(before)['refusals']}")
+            continue
+        after = folder / f"after{i}.py"
+        subprocess.run(["patch", "-s", "-o", str(after), str(before)], input=proposals[0]["diff"], text=True, check=True)
+        q, k, v = (torch.randn(2, 3, 10, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
+        results = []
+        for path in (before, after):
+            model = load(path).Attention(16, 8).double()
+            y = model(q, k, v)
+            results.append((y, *torch.autograd.grad(y.square().sum(), (q, k, v))))
+        error = max((a - b).abs().max().item() for a, b in zip(*results))
+        text = after.read_text()
+        verdict(error < 1e-12 and "softmax" not in text.split("def forward")[1], name, f"differs by {error}\n{text}")
+    for i, (name, (init, body)) in enumerate(LEFT_ALONE.items()):
+        proposals = codemods(write(folder, f"alone{i}", init, body))["proposals"]
+        verdict(not proposals, f"left alone: {name}", proposals[0]["diff"] if proposals else "")
+print(f"codemods on torch {torch.__version__}: {len(SAME) + len(LEFT_ALONE) - failed} passed, {failed} failed")
+sys.exit(failed != 0)

@@ -118,6 +118,25 @@ static void add_patches(const struct state *s, struct strbuf *text)
 	}
 }
 
+/* Items that are checked only where the contract configures them: which it does not. */
+static void add_contract(const struct contract *contract, const struct doctor_result *r, struct strbuf *text)
+{
+	const struct {
+		const char *name;
+		bool is_there;
+	} items[] = {{"eval", contract->eval_command.count > 0},
+		{"checkpoint", contract->checkpoint_command.count > 0}, {"tests", contract->n_tests > 0}};
+	const char *before = " (";
+	strbuf_addf(text, "Contract   16 items checkable: %d   conditional and absent: %d", r->checkable,
+		r->conditional_absent);
+	for (size_t i = 0; i < ARRAY_LEN(items); i++)
+		if (!items[i].is_there) {
+			strbuf_addf(text, "%s%s", before, items[i].name);
+			before = ", ";
+		}
+	strbuf_addf(text, "%s\n", *before == ',' ? ")" : "");
+}
+
 static void print_text(const struct campaign *c, const struct doctor_result *r)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
@@ -125,9 +144,7 @@ static void print_text(const struct campaign *c, const struct doctor_result *r)
 	add_references(c, &text);
 	add_noise(&c->state.noise, &text);
 	add_phases(r, &text);
-	strbuf_addf(&text,
-		"Contract   16 items checkable: %d   conditional and absent: %d (eval, checkpoint, tests)\n",
-		r->checkable, r->conditional_absent);
+	add_contract(&c->task.contract, r, &text);
 	add_patches(&c->state, &text);
 	strbuf_addf(&text, "Verdict    %s\n", r->verdict);
 	if (c->state.n_counted)

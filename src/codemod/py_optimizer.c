@@ -127,6 +127,10 @@ static void free_gradients(struct rewrite *r, TSNode call, void *context)
 		rewrite_refuse(r, call, "some parameters may go without a gradient, or gradients are read");
 		return;
 	}
+	if (file_has_word(r, "CUDAGraph") || file_has_word(r, "make_graphed_callables")) {
+		rewrite_refuse(r, call, "a captured graph writes to the gradients where they were");
+		return;
+	}
 	rewrite_replace(r, ts_node_start_byte(value), ts_node_end_byte(value), "True");
 	r->n_places++;
 }

@@ -67,7 +67,8 @@ item() { # NAME: result of this item in trial 1
 
 @test "all three are checked, and pass, for a run that saves what the reference saves" {
 	task other
-	infrarsi doctor --hurry >/dev/null
+	run -0 infrarsi doctor --hurry
+	has "conditional and absent: 0"$'\n'
 	run -0 infrarsi run --accept-noise --start pace=0.01
 	has "delivered: "
 	[ "$(item eval_matches)" = pass ]

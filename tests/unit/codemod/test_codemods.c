@@ -50,6 +50,8 @@ static const struct example examples[] = {
 	{"set-to-none", "t.py", "o.zero_grad(set_to_none=False)\n", {"+o.zero_grad(set_to_none=True)\n"},
 		NULL},
 	{"set-to-none", "t.py", "o.zero_grad()\n", {NULL}, NULL},
+	{"set-to-none", "t.py", "g = torch.cuda.CUDAGraph()\no.zero_grad(set_to_none=False)\n", {NULL},
+		"a captured graph writes to the gradients where they were"},
 	{"bucket-view", "t.py", "m = DistributedDataParallel(m)\n",
 		{"+m = DistributedDataParallel(m, gradient_as_bucket_view=True)\n"}, NULL},
 	{"bucket-view", "t.py", "m = DistributedDataParallel(m)\np.grad.detach_()\n", {NULL},

@@ -39,9 +39,9 @@ double budget_trial_price_s(const struct state *s)
 
 double budget_reserve_s(const struct campaign *c)
 {
-	double runs = duel_pairs_wanted(c->state.noise.sigma_pair) +
-		      (double)c->confirm_updates / c->task.contract.updates;
-	return 2 * runs * reference_price_s(&c->state);
+	double longer = (double)c->confirm_updates / c->task.contract.updates;
+	double runs = 2 * duel_pairs_wanted(c->state.noise.sigma_pair) + (LONGER_REFERENCES + 1) * longer;
+	return runs * reference_price_s(&c->state);
 }
 
 /* What trials that run beside are still going to be billed. */

@@ -121,7 +121,7 @@ enum err_code catalogue_accept_start(struct campaign *c, int trial, struct err *
 	for (size_t i = 0; i < c->state.n_trials; i++)
 		if (c->state.trials[i].number == trial)
 			t = &c->state.trials[i];
-	if (!t || t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews != 1 ||
+	if (!t || t->status != TRIAL_VALID || t->accepted_reviews || t->run.verdict.n_reviews != 1 ||
 		review_kind_of(t->run.verdict.reviews[0]) != REVIEW_WALL_TIME)
 		return OK;
 	const char *name = known_start(c, t);

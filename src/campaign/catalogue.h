@@ -12,9 +12,9 @@
 /* Nothing where the task has no proposer of kind catalogue, or where it was carried out already. */
 enum err_code catalogue_propose(struct campaign *c, struct err *reterr) MUST_CHECK;
 
-/* A trial that is held for its wall time alone, where nothing but the catalogue's own changes could have
- * moved work and one of them compiles, is accepted: that cost is known, and its cause is not a patch of a
- * stranger. */
+/* A trial that is held for its wall time alone, whose patches are all the catalogue's own, one of them one
+ * that compiles, is accepted: that cost is known, and its cause is no stranger's code. (Settings by
+ * themselves are not held for wall time: docs/verify.md.) Every other review holds it as before. */
 enum err_code catalogue_accept_start(struct campaign *c, int trial, struct err *reterr) MUST_CHECK;
 
 /* What the catalogue knows of the task's knobs: gains of settings for which the task declares none, and pairs

@@ -114,15 +114,14 @@ static double last_number(const char *log)
 double checks_reference_eval(const struct state *s, enum receipt_role role)
 {
 	const struct duel *winner = state_winner(s);
-	if (role == ROLE_LONGER_REFERENCE)
-		return NAN;
-	if (role == ROLE_CONFIRMATION)
-		return winner ? winner->confirmation.reference.eval_value : NAN;
+	bool is_longer = role == ROLE_LONGER_REFERENCE || role == ROLE_CONFIRMATION;
+	const struct execution *runs = is_longer && winner ? winner->open.references : s->references;
+	size_t n_runs = !is_longer ? s->n_references : winner ? winner->open.n_references : 0;
 	double sum = 0;
 	int n = 0;
-	for (size_t i = 0; i < s->n_references; i++)
-		if (isfinite(s->references[i].eval_value)) {
-			sum += s->references[i].eval_value;
+	for (size_t i = 0; i < n_runs; i++)
+		if (isfinite(runs[i].eval_value)) {
+			sum += runs[i].eval_value;
 			n++;
 		}
 	return n ? sum / n : NAN;

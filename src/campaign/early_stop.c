@@ -49,11 +49,12 @@ static bool is_behind_the_best(struct early_stop_watch *watch, int update, doubl
 
 bool early_stop_update(struct early_stop_watch *watch, int update, double arrived_s)
 {
-	bool far = far_slower_update(&watch->far, update, arrived_s);
-	bool slow = is_behind_the_best(watch, update, arrived_s);
-	watch->is_far |= far && !watch->stopped;
-	watch->stopped |= far || slow;
-	return far || slow;
+	if (watch->stopped)
+		return true; /* what comes afterwards changes nothing */
+	watch->is_far = far_slower_update(&watch->far, update, arrived_s);
+	watch->stopped = is_behind_the_best(watch, update, arrived_s) || watch->is_far;
+	watch->stopped_s = arrived_s;
+	return watch->stopped;
 }
 
 void early_stop_fill(const struct early_stop_watch *watch, struct receipt *r)

@@ -20,9 +20,10 @@
 #include "stats/far_slower.h"
 
 struct early_stop_watch {
-	bool on;      /* the test against the best so far */
-	bool stopped; /* it said stop: a run that the runner stopped was stopped by it */
-	bool is_far;  /* for being far slower than the reference */
+	bool on;          /* the test against the best so far */
+	bool stopped;     /* it said stop: a run that the runner stopped was stopped by it */
+	bool is_far;      /* for being far slower than the reference */
+	double stopped_s; /* when the update arrived that decided it */
 	struct far_slower far;
 	int warmup, updates;
 	int last_update; /* 0 = none yet */

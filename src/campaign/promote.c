@@ -108,11 +108,12 @@ static enum err_code final_verdict(struct campaign *c, const struct promotion_st
 static bool is_held(const struct state *s, const struct promotion_step *step, const struct verdict *last)
 {
 	const struct duel *duel = &s->duels[step->finalist - 1];
-	int reviews = last->n_reviews;
+	const struct trial *t = trial_of(s, step->trial);
+	bool held = trial_is_held(t, last);
 	for (size_t p = 0; p < duel->n_pairs; p++)
 		if (duel->candidate_runs[p].receipt_path)
-			reviews += duel->candidate_runs[p].verdict.n_reviews;
-	return reviews > 0 && !trial_of(s, step->trial)->reviewed;
+			held = held || trial_is_held(t, &duel->candidate_runs[p].verdict);
+	return held;
 }
 
 static enum err_code record_judgement(
@@ -157,6 +158,8 @@ static enum err_code lengthen(struct campaign *c, const struct promotion_step *s
 	CLEANUP(strbuf_release) struct strbuf label = STRBUF_INIT;
 	const char *side = step->is_candidate_side ? "winner" : "reference";
 	strbuf_addf(&label, "confirmation of trial %d over %d updates: %s", step->trial, step->updates, side);
+	if (!step->is_candidate_side)
+		strbuf_addf(&label, " %d of %d", step->pair + 1, LONGER_REFERENCES);
 	if (step->is_candidate_side)
 		candidate_copy(&candidate, &trial_of(&c->state, step->trial)->candidate);
 	else
@@ -174,13 +177,16 @@ static enum err_code lengthen(struct campaign *c, const struct promotion_step *s
 	enum err_code code = execute(c, &request, &stage, reterr);
 	candidate_release(&candidate);
 	TRY(code);
-	const struct confirmation *confirmation = &state_winner(&c->state)->confirmation;
-	const struct execution *run =
-		step->is_candidate_side ? &confirmation->candidate : &confirmation->reference;
-	struct progress p = {.kind = run->receipt_path ? PROGRESS_CONFIRMATION : PROGRESS_NOTE,
-		.text = run->receipt_path ? side : "this longer run of the reference is not usable",
+	const struct confirmation *now = &state_winner(&c->state)->open;
+	bool usable = step->is_candidate_side || (int)now->n_references > step->pair;
+	struct progress p = {.kind = usable ? PROGRESS_CONFIRMATION : PROGRESS_NOTE,
+		.text = usable ? side
+			       : "this longer run of the reference is not usable; see its log in "
+				 ".infrarsi/logs",
 		.updates = step->updates,
-		.execution = run};
+		.execution = step->is_candidate_side ? &now->candidate
+			     : usable                ? &now->references[step->pair]
+						     : NULL};
 	campaign_report_progress(c, &p);
 	return OK;
 }

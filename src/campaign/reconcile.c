@@ -150,6 +150,7 @@ static enum err_code adopt_receipt(struct campaign *c, const char *relative, str
 		.pair = (int)json_integer_of(started, "pair"),
 		.is_candidate_side = strcmp(json_text_of(started, "side"), "candidate") == 0,
 		.execution = execution,
+		.slow_s = NAN,
 		.slot = json_text_of(started, "slot"),
 		.at_once = (int)json_integer_of(started, "at_once")};
 	return campaign_append(

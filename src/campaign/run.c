@@ -291,16 +291,62 @@ static enum err_code check_worth(const struct campaign *c, const struct run_opti
 	return OK;
 }
 
+/* Confirming makes sense only for a job that is told how many updates to run. */
+static enum err_code check_command_takes_updates(struct campaign *c, struct err *reterr)
+{
+	struct candidate reference = CANDIDATE_INIT;
+	struct arena arena = ARENA_INIT;
+	struct resolved now, longer;
+	struct task task = c->task;
+	struct space space = c->state.space;
+	space.task = &task;
+	candidate_reference(&reference, &space);
+	enum err_code code = space_resolve(&space, &reference, &arena, &now, reterr);
+	task.contract.updates++;
+	if (code == OK)
+		code = space_resolve(&space, &reference, &arena, &longer, reterr);
+	bool same = code == OK;
+	for (size_t i = 0; same && (now.argv[i] || longer.argv[i]); i++)
+		same = now.argv[i] && longer.argv[i] && strcmp(now.argv[i], longer.argv[i]) == 0;
+	for (size_t i = 0; same && now.env && now.env[i]; i++)
+		same = strcmp(now.env[i], longer.env[i]) == 0;
+	arena_release(&arena);
+	candidate_release(&reference);
+	TRY(code);
+	return same ? err_set(reterr, ERR_INPUT,
+			      "%s: nothing in launch.command says {updates}, so the job cannot be run over "
+			      "more of "
+			      "them and a winner cannot be confirmed",
+			      c->task.path)
+		    : OK;
+}
+
+/* Told once, it holds until it is told otherwise: also for the call that goes on after Ctrl-C. */
+static enum err_code remember_wish(struct campaign *c, int updates, struct err *reterr)
+{
+	if (updates == c->state.confirm_wanted)
+		return OK;
+	json_t *body = json_object();
+	json_object_set_new(body, "what", json_string("confirm_wanted"));
+	json_object_set_new(body, "updates", json_integer(updates));
+	TRY(campaign_append(c, ENTRY_ACCEPT, 0, NULL, json_dump_take(body), NULL, reterr));
+	return campaign_refresh(c, reterr);
+}
+
 static enum err_code set_confirmation(
 	struct campaign *c, const struct run_options *options, struct err *reterr)
 {
-	int updates = options->confirm_updates > 0 ? options->confirm_updates : c->task.confirm_updates;
-	if (updates && updates <= c->task.contract.updates)
+	int updates = options->confirm_updates > 0 ? options->confirm_updates
+		      : c->state.confirm_wanted    ? c->state.confirm_wanted
+						   : c->task.confirm_updates;
+	if (updates && (updates <= c->task.contract.updates || updates > CONFIRM_UPDATES_MAX))
 		return err_set(reterr, ERR_INPUT,
-			"--confirm %d: expected more updates than contract.updates of %s, %d", updates,
-			c->task.path, c->task.contract.updates);
+			"--confirm %d: expected more updates than contract.updates of %s, %d, and at most %d",
+			updates, c->task.path, c->task.contract.updates, CONFIRM_UPDATES_MAX);
+	if (updates)
+		TRY(check_command_takes_updates(c, reterr));
 	c->confirm_updates = updates;
-	return OK;
+	return options->confirm_updates > 0 ? remember_wish(c, updates, reterr) : OK;
 }
 
 /* Jobs run with the user's rights where there is none: said, not assumed to be known. */

@@ -34,13 +34,26 @@ static json_t *started_json(const struct preparation *p)
 	return body;
 }
 
-/* A hang is a gap that no checkpoint or evaluation of the reference ever came near (DESIGN section 14). */
-static double stall_limit_s(const struct state *s)
+static double longest_step_s(const struct execution *runs, size_t n_runs)
 {
 	double longest = 0;
-	for (size_t i = 0; i < s->n_references; i++)
-		for (size_t k = 0; k < s->references[i].n_steps; k++)
-			longest = MAX_OF(longest, s->references[i].step_s[k]);
+	for (size_t i = 0; i < n_runs; i++)
+		for (size_t k = 0; k < runs[i].n_steps; k++)
+			longest = MAX_OF(longest, runs[i].step_s[k]);
+	return longest;
+}
+
+/* A hang is a gap that no checkpoint or evaluation of the reference ever came near (DESIGN section 14). What
+ * comes behind the contract's updates nobody has seen before the first longer reference: it has the wall
+ * limit alone. */
+static double stall_limit_s(const struct state *s, enum receipt_role role)
+{
+	const struct duel *winner = state_winner(s);
+	if (role == ROLE_LONGER_REFERENCE)
+		return 0;
+	double longest = role == ROLE_CONFIRMATION && winner
+				 ? longest_step_s(winner->open.references, winner->open.n_references)
+				 : longest_step_s(s->references, s->n_references);
 	return MAX_OF(stall_floor_s, stall_factor * longest);
 }
 
@@ -82,7 +95,7 @@ static enum err_code fill(struct trial_job *job, struct err *reterr)
 	TRY(reference_set_load(c, q->role, &job->refs, reterr));
 	TRY(early_stop_begin(c, q, &job->watch, reterr));
 	TRY(prepare_reference(job, reterr));
-	job->stall_limit_s = stall_limit_s(s);
+	job->stall_limit_s = stall_limit_s(s, q->role);
 	job->reference_eval = checks_reference_eval(s, q->role);
 	job->reference_is_touched = reference_is_touched(s);
 	job->transients = q->trial ? state_count_transients(s, q->trial) : 0;
@@ -132,6 +145,7 @@ static enum err_code append_finished(
 		.pair = q->pair,
 		.is_candidate_side = q->is_candidate_side,
 		.execution = p->seq,
+		.slow_s = job->watch.is_far ? job->watch.far.slow_s : NAN,
 		.slot = p->slot,
 		.at_once = q->at_once};
 	return campaign_append(job->c, ENTRY_FINISHED, q->trial, job->receipt.signature,

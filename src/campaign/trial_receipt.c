@@ -14,16 +14,14 @@
 #include "base/strbuf.h"
 #include "campaign/trial_int.h"
 
-/* The longer reference is held against nothing, the winner that runs as long against it. */
+/* Longer references are held against each other, the winner that runs as long against them. */
 static size_t runs_to_compare(
 	const struct state *s, enum receipt_role role, const struct execution **ret_runs)
 {
 	const struct duel *d = state_winner(s);
 	bool is_longer = role == ROLE_LONGER_REFERENCE || role == ROLE_CONFIRMATION;
-	*ret_runs = is_longer && d ? &d->confirmation.reference : s->references;
-	if (!is_longer)
-		return s->n_references;
-	return role == ROLE_CONFIRMATION && d && d->confirmation.reference.receipt_path ? 1 : 0;
+	*ret_runs = is_longer && d ? d->open.references : s->references;
+	return !is_longer ? s->n_references : d ? d->open.n_references : 0;
 }
 
 enum err_code reference_set_load(
@@ -72,9 +70,11 @@ static void fill_invariants(struct campaign *c, const struct preparation *p, str
 {
 	const struct contract *contract = &p->task.contract;
 	const struct candidate *candidate = p->request->candidate;
+	struct space space = c->state.space;
 	bool legal = false;
 	struct err ignored = ERR_INIT;
-	if (space_is_legal(&c->state.space, candidate->setting, &legal, NULL, &ignored) != OK)
+	space.task = &p->task; /* as this execution runs it */
+	if (space_is_legal(&space, candidate->setting, &legal, NULL, &ignored) != OK)
 		legal = false;
 	r->terms.n_invariants = contract->n_invariants;
 	r->terms.invariants = arena_array(&r->arena, contract->n_invariants, sizeof(char *));

@@ -160,7 +160,13 @@ static enum err_code run_checks(
 static enum err_code take_outcome(struct trial_job *job, const struct build_result *built,
 	const char *trial_dir, struct run_outcome *outcome, struct frozen_watch *frozen, struct err *reterr)
 {
-	job->device_s = (outcome->end_s - outcome->spawn_s) * job->receipt.device_count;
+	/* Stopped before it was started, it has cost nothing. */
+	job->device_s =
+		outcome->spawn_s > 0 ? (outcome->end_s - outcome->spawn_s) * job->receipt.device_count : 0;
+	/* What a job still says when it is told to stop is no update. */
+	while (job->watch.stopped && outcome->n_lines &&
+		outcome->lines[outcome->n_lines - 1].arrived_s > job->watch.stopped_s)
+		outcome->n_lines--;
 	job->stopped = outcome->end == RUN_STOPPED && !job->watch.stopped;
 	if (job->stopped)
 		return OK;

@@ -89,13 +89,28 @@ static enum err_code audit_text(const char *name, const struct strbuf *diff, con
 	return OK;
 }
 
+/* For its own result, or for that of a run that was to confirm it. */
+static bool waits(const struct state *s, const struct trial *t)
+{
+	const struct duel *withdrawn = s->has_withdrawn ? &s->withdrawn : NULL;
+	if (trial_is_held(t, &t->run.verdict) ||
+		(withdrawn && withdrawn->trial == t->number &&
+			trial_is_held(t, &withdrawn->confirmation.candidate.verdict)))
+		return true;
+	for (size_t i = 0; i < s->n_duels; i++)
+		if (s->duels[i].trial == t->number &&
+			trial_is_held(t, &s->duels[i].confirmation.candidate.verdict))
+			return true;
+	return false;
+}
+
 static enum err_code record_trial(struct campaign *c, int number, struct err *reterr)
 {
 	for (size_t i = 0; i < c->state.n_trials; i++) {
 		const struct trial *t = &c->state.trials[i];
 		if (t->number != number)
 			continue;
-		if (t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews == 0)
+		if (t->status != TRIAL_VALID || !waits(&c->state, t))
 			return err_set(reterr, ERR_STATE, "trial %d does not wait for a review", number);
 		json_t *body = json_object();
 		json_object_set_new(body, "what", json_string("trial"));

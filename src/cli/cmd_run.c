@@ -191,7 +191,7 @@ static const struct option_spec options[] = {
 		"trials at once, each on a slot of launch.device_slots (default: 1)",
 		offsetof(struct run_values, parallel)},
 	{"confirm", "N", OPTION_INTEGER,
-		"run the winner and the reference over N updates once more before it is delivered",
+		"run the reference and the winner over N updates once more before it is delivered",
 		offsetof(struct run_values, confirm_updates)},
 	{"search-only", NULL, OPTION_FLAG, "leave promotion for a later call",
 		offsetof(struct run_values, search_only)},

@@ -43,8 +43,8 @@ static enum err_code next_finalist(const struct state *s, const struct trial **r
 static bool is_better(const struct duel *now_duel, const struct duel *before_duel)
 {
 	const struct duel_result *now = &now_duel->result, *before = &before_duel->result;
-	double variance =
-		now->sigma * now->sigma / now->pairs + before->sigma * before->sigma / before->pairs;
+	double variance = now->sigma * now->sigma / duel_gain_pairs(now_duel) +
+			  before->sigma * before->sigma / duel_gain_pairs(before_duel);
 	double nu = fmin(now->nu, before->nu);
 	return duel_gain(now_duel).ln - duel_gain(before_duel).ln >
 	       student_t_quantile(0.975, nu) * sqrt(variance);
@@ -155,7 +155,7 @@ enum err_code promotion_next(
 {
 	struct promotion_step step = {0};
 	const struct duel *open = s->n_duels ? &s->duels[s->n_duels - 1] : NULL;
-	if (s->confirming != CONFIRMING_NOBODY)
+	if (s->confirming)
 		confirmation_next(s, &step);
 	else if (s->finished) {
 		if (!confirmation_wanted(s, confirm_updates, &step))

@@ -48,8 +48,7 @@ void add_confirmation(const struct state *s, const struct duel *d, review_fn add
 	case CONFIRMATION_SMALLER:
 		strbuf_addf(text, "Less over %d updates: ", c->updates);
 		add_measured(c, text);
-		strbuf_addf(text,
-			", where the duel over %d measured %.2fx. The smaller is what is delivered.\n",
+		strbuf_addf(text, ", where the duel over %d measured %.2fx. The smaller counts.\n",
 			s->task->contract.updates, exp(d->result.gain_ln));
 		break;
 	case CONFIRMATION_REFUSED:

@@ -110,16 +110,19 @@ static void add_longer(const struct state *s, const struct duel *d, struct strbu
 	if (c->outcome == CONFIRMATION_NONE)
 		return;
 	add_confirmation(s, d, add_cell, text);
-	if (c->reference.has_time && c->candidate.has_time)
-		strbuf_addf(text, "\nThe pair over %d updates, s/update: %.4f/%.4f (reference/candidate).\n",
-			c->updates, c->reference.time_s, c->candidate.time_s);
+	if (c->n_references && c->candidate.has_time) {
+		strbuf_addf(text, "\nOver %d updates, s/update: references", c->updates);
+		for (size_t i = 0; i < c->n_references; i++)
+			strbuf_addf(text, " %.4f", c->references[i].time_s);
+		strbuf_addf(text, ", winner %.4f.\n", c->candidate.time_s);
+	}
 	strbuf_addch(text, '\n');
 }
 
 /* The standing delivery of an earlier promotion comes first, then the duels of the last one. */
 static void add_claims(const struct state *s, struct strbuf *text)
 {
-	if (!s->n_duels && !s->has_standing)
+	if (!s->n_duels && !s->has_standing && !s->has_withdrawn)
 		return;
 	strbuf_addstr(text, "## Claimed and delivered\n\n| finalist | trial | claimed in search | measured "
 			    "in the duel | 95% interval | "
@@ -134,6 +137,8 @@ static void add_claims(const struct state *s, struct strbuf *text)
 	strbuf_addstr(text, "\nThe best of several noisy measurements is too good on average (the winner's "
 			    "curse); the duel is "
 			    "measured anew and free of it.\n\n");
+	if (s->has_withdrawn)
+		add_longer(s, &s->withdrawn, text);
 	if (s->has_standing) {
 		add_pairs(&s->standing, "earlier", text);
 		add_longer(s, &s->standing, text);

@@ -164,7 +164,7 @@ void report_pack_yaml(const struct state *s, struct strbuf *text)
 		strbuf_addstr(text, "}\n");
 	}
 	if (d) {
-		strbuf_addf(text, "delivered: {trial: %d, pairs: %d", d->trial, d->result.pairs);
+		strbuf_addf(text, "delivered: {trial: %d, pairs: %d", d->trial, duel_gain_pairs(d));
 		struct gain gain = duel_gain(d);
 		add_number(text, "gain_ln", gain.ln);
 		add_number(text, "low_ln", gain.low_ln);

@@ -83,6 +83,8 @@ static json_t *cost_json(const struct state *s)
 static json_t *confirmations_json(const struct state *s)
 {
 	json_t *list = json_array();
+	if (s->has_withdrawn)
+		json_array_append_new(list, confirmation_json(&s->withdrawn));
 	if (s->has_standing && s->standing.confirmation.outcome != CONFIRMATION_NONE)
 		json_array_append_new(list, confirmation_json(&s->standing));
 	for (size_t i = 0; i < s->n_duels; i++)

@@ -219,7 +219,7 @@ static void add_waiting(const struct state *s, struct strbuf *text)
 	}
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
-		if (t->status != TRIAL_VALID || t->reviewed || t->run.verdict.n_reviews == 0)
+		if (t->status != TRIAL_VALID || !trial_is_held(t, &t->run.verdict))
 			continue;
 		strbuf_addf(text, "Waits for review: trial %d (", t->number);
 		add_safe(text, t->run.verdict.reviews[0]);
@@ -277,6 +277,8 @@ static void add_cost(const struct state *s, struct strbuf *text)
 
 void report_summary(const struct state *s, struct strbuf *text)
 {
+	if (s->has_withdrawn)
+		add_confirmation(s, &s->withdrawn, add_safe, text);
 	for (size_t i = 0; i < s->n_duels; i++)
 		if (s->duels[i].finished)
 			add_duel(s, &s->duels[i], text);

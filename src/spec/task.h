@@ -170,6 +170,7 @@ struct budget {
 	double device_hours, usd, wall_s; /* 0 = no limit */
 };
 
+enum { CONFIRM_UPDATES_MAX = 100000 };
 struct task {
 	struct arena arena;
 	const char *path; /* of the task file, as given */

@@ -173,7 +173,7 @@ static const struct field search_fields[] = {
 		AT(search_draft, confirm_updates),
 		.fallback = "0",
 		.least = 0,
-		.most = 100000,
+		.most = CONFIRM_UPDATES_MAX,
 		.help = "updates, more than contract.updates, over which the winner is run once more before "
 			"it is delivered; 0 = it is not"},
 };

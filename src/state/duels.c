@@ -39,7 +39,10 @@ void duel_set_gains(struct duel *duel, double reference_s)
 /* Measured in a duel, validly and with nothing to review, and not what was delivered. */
 static bool had_its_chance(const struct state *s, const struct duel *d)
 {
+	const struct confirmation *c = &d->confirmation;
 	if (!d->finished || !d->valid || d->verdict.n_reviews > 0)
+		return false;
+	if (c->outcome == CONFIRMATION_REFUSED && c->candidate.verdict.n_reviews > 0)
 		return false;
 	return !d->result.delivered || (s->finished && s->delivered_finalist != d->finalist);
 }
@@ -54,12 +57,14 @@ void duels_reopen(struct replay *r)
 	if (s->finished && s->delivered_finalist) {
 		s->has_standing = true;
 		s->standing = s->duels[s->delivered_finalist - 1];
+		s->standing.open = (struct confirmation){0};
 		duel_take_runs(&s->arena, &s->standing, r->duel_runs, r->n_duel_runs);
 	}
+	s->standing.open = (struct confirmation){0};
 	s->n_promotions_before += s->n_duels > 0;
 	s->finished = false;
 	s->delivered_finalist = 0;
-	s->confirming = CONFIRMING_NOBODY;
+	s->confirming = 0;
 	s->n_duels = 0;
 	r->n_duel_runs = 0;
 }

@@ -27,16 +27,6 @@ static json_t *window_steps(const struct receipt *r)
 	return steps;
 }
 
-/* What was stopped as too slow before its window began had two slow intervals last (stats/far_slower.h). */
-static double slow_s(const struct receipt *r, const struct window_stats *w)
-{
-	size_t n = r->n_updates;
-	if (r->failure != FAILURE_STOPPED_SLOW || w->has_time || n < 2)
-		return NAN;
-	double last = r->updates[n - 1].harness_s, before = r->updates[n - 2].harness_s;
-	return last > 0 && before > 0 ? fmin(last, before) : NAN;
-}
-
 static json_t *phases_to_json(const struct receipt *r)
 {
 	json_t *phases = json_object();
@@ -66,8 +56,8 @@ char *state_finished_body(const struct execution_record *record)
 	json_object_set_new(body, "log", json_from_text(record->log_path));
 	json_object_set_new(body, "time_s", json_from_number(w->has_time ? w->mean_s : NAN));
 	json_object_set_new(body, "median_s", json_from_number(w->has_time ? w->median_s : NAN));
-	if (isfinite(slow_s(r, w)))
-		json_object_set_new(body, "slow_s", json_real(slow_s(r, w)));
+	if (record->slow_s > 0 && !w->has_time)
+		json_object_set_new(body, "slow_s", json_real(record->slow_s));
 	json_object_set_new(body, "step_s", window_steps(r));
 	json_object_set_new(body, "updates", json_integer((json_int_t)r->n_updates));
 	json_object_set_new(body, "peak_bytes", json_from_number(receipt_peak_bytes(r)));

@@ -293,7 +293,7 @@ static enum err_code accept_finalist(struct replay *r, const json_t *body, struc
 	if ((size_t)finalist != s->n_duels + 1)
 		return err_set(
 			reterr, ERR_INPUT, "finalist %d: expected finalist %zu", finalist, s->n_duels + 1);
-	if (s->finished || (s->n_duels && !s->duels[s->n_duels - 1].finished))
+	if (s->finished || s->confirming || (s->n_duels && !s->duels[s->n_duels - 1].finished))
 		return err_set(reterr, ERR_INPUT,
 			"finalist %d: the one before it is not judged, or promotion is over", finalist);
 	if (!t || t->status != TRIAL_VALID)
@@ -345,6 +345,8 @@ static enum err_code accept_promotion_over(struct replay *r, const json_t *body,
 	struct state *s = r->s;
 	int delivered = 0;
 	TRY(read_count(body, "delivered_finalist", &delivered, reterr));
+	if (s->confirming)
+		return err_set(reterr, ERR_INPUT, "promotion_over: a winner is still being confirmed");
 	if (delivered && ((size_t)delivered > s->n_duels || !s->duels[delivered - 1].result.delivered))
 		return err_set(reterr, ERR_INPUT, "delivered_finalist: finalist %d won no duel", delivered);
 	s->finished = true;
@@ -374,7 +376,10 @@ static enum err_code accept_trial(struct replay *r, const json_t *body, struct e
 	struct trial *t = trial_by_number(r, number);
 	if (!t)
 		return err_set(reterr, ERR_INPUT, "trial: there is no trial %d before it", number);
-	t->reviewed = true;
+	/* One whose start-up is known to be long is held by everything else as before. */
+	bool is_known_start = *json_text_of(body, "by") != '\0';
+	t->accepted_reviews |= is_known_start ? 1u << REVIEW_WALL_TIME : ~0u;
+	t->lost_duel &= is_known_start;
 	duels_reopen(r);
 	return OK;
 }
@@ -402,6 +407,7 @@ static enum err_code replay_accept(
 		{"finalist", accept_finalist},
 		{"duel", accept_duel},
 		{"promotion_over", accept_promotion_over},
+		{"confirm_wanted", confirmation_wish},
 		{"confirm", confirmation_open},
 		{"confirmed", confirmation_close},
 		{"audit", accept_audit},

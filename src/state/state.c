@@ -339,9 +339,21 @@ enum err_code state_check_diff(const struct state *s, size_t patch, const char *
 		path);
 }
 
+bool trial_is_held(const struct trial *t, const struct verdict *v)
+{
+	for (int i = 0; i < v->n_reviews; i++) {
+		unsigned kind = review_kind_of(v->reviews[i]);
+		/* A text of no kind, as an evaluation's frozen files leave it, is accepted with all the
+		 * others. */
+		if (kind < N_REVIEW_KINDS ? !(t->accepted_reviews & 1u << kind) : t->accepted_reviews != ~0u)
+			return true;
+	}
+	return false;
+}
+
 bool state_waits_for_review(const struct state *s, const struct trial *t)
 {
-	if (t->run.verdict.n_reviews > 0 && !t->reviewed)
+	if (trial_is_held(t, &t->run.verdict))
 		return true;
 	for (size_t i = 0; i < s->space.n_patches; i++)
 		if (t->candidate.setting[s->task->n_knobs + i] && *s->patch_reviews[i] &&

@@ -92,8 +92,9 @@ struct trial {
 	struct execution run;    /* where finished */
 	const char *reason_text; /* interrupted, transient: why */
 	double device_s;
-	bool reviewed;  /* a person looked at its improbable result and accepted it */
-	bool lost_duel; /* measured in a duel of an earlier promotion and not delivered */
+	unsigned accepted_reviews; /* kinds of improbable results that hold it no more, as bits; a person
+				      accepts all */
+	bool lost_duel;            /* measured in a duel of an earlier promotion and not delivered */
 };
 
 struct refusal {                        /* refused before it ran */
@@ -117,10 +118,12 @@ enum confirmation_outcome {
 };
 extern const char *const confirmation_names[N_CONFIRMATION_OUTCOMES];
 
+enum { LONGER_REFERENCES = 2 }; /* one says nothing of how far two runs of the job differ by themselves */
 struct confirmation {
 	int updates; /* 0 = nobody asked for one */
 	enum confirmation_outcome outcome;
-	struct execution reference, candidate; /* receipt_path NULL where not run yet */
+	struct execution references[LONGER_REFERENCES], candidate; /* receipt_path NULL where not run yet */
+	size_t n_references;                                       /* usable ones */
 	int reference_failures;
 	double gain_ln, low_ln, high_ln; /* 95% interval; NAN = not measured */
 	const char *reason;              /* of refused and impossible; else "" */
@@ -136,8 +139,9 @@ struct duel {
 	bool finished;          /* judged: its result is recorded */
 	bool valid;             /* every candidate run valid */
 	struct duel_result result;
-	struct verdict verdict; /* of the last candidate run, with speed_reproduces decided */
-	struct confirmation confirmation;
+	struct verdict verdict;           /* of the last candidate run, with speed_reproduces decided */
+	struct confirmation confirmation; /* the one over most updates that is over */
+	struct confirmation open;         /* the one that is under way */
 };
 
 struct gain { /* ln, with its 95% interval */
@@ -145,6 +149,8 @@ struct gain { /* ln, with its 95% interval */
 };
 /* What is delivered of a duel that was won: what it measured, or less where more updates showed less. */
 struct gain duel_gain(const struct duel *d);
+/* Pairs of runs behind that gain. */
+int duel_gain_pairs(const struct duel *d);
 
 /* Why a search ended before its number of trials was used. */
 enum search_over_why {
@@ -203,6 +209,7 @@ struct cost { /* device-seconds, every failed, rejected and aborted execution in
 	double tokens, usd;
 };
 
+enum { CONFIRMING_STANDING = -1 };
 struct state {
 	struct arena arena;
 	const struct task *task;
@@ -261,7 +268,11 @@ struct state {
 	 * is delivered in its place. */
 	bool has_standing;
 	struct duel standing;
-	enum { CONFIRMING_NOBODY, CONFIRMING_FINALIST, CONFIRMING_STANDING } confirming; /* now */
+	int confirming;     /* the finalist that is being confirmed; CONFIRMING_STANDING, or 0 = nobody */
+	int confirm_wanted; /* over how many updates run was told to confirm winners; 0 = it was not told */
+	/* A standing winner that was refused over more updates. */
+	bool has_withdrawn;
+	struct duel withdrawn;
 	struct cost cost;
 	struct search_over
 		search_over; /* of the search as it stands; none once a trial or a patch came after it */
@@ -290,6 +301,8 @@ enum err_code state_check_diff(
 /* True when a patch of the trial waits for a person: it may run, and is not promoted before it is accepted.
  */
 bool state_waits_for_review(const struct state *s, const struct trial *t);
+/* A verdict of the trial's candidate names something improbable that nobody has accepted. */
+bool trial_is_held(const struct trial *t, const struct verdict *v);
 /* The duel of what the campaign has delivered, now or in an earlier promotion that still stands; NULL: the
  * reference stays. */
 const struct duel *state_delivered(const struct state *s);
@@ -325,6 +338,7 @@ struct execution_record {
 	double build_s;
 	double checks_s;   /* device-seconds of the conditional checks */
 	double eval_value; /* the evaluation's result; NAN = none */
+	double slow_s;     /* as in struct execution */
 	int finalist, pair;
 	bool is_candidate_side;
 	int64_t execution; /* its number as it was started */

@@ -28,6 +28,7 @@ struct replay {
 void duel_take_runs(struct arena *arena, struct duel *duel, const struct execution *runs, size_t n_runs);
 void duel_set_gains(struct duel *duel, double reference_s);
 /* What entries say of a confirmation (confirmation.c). */
+enum err_code confirmation_wish(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
 enum err_code confirmation_open(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
 enum err_code confirmation_close(struct replay *r, const json_t *body, struct err *reterr) MUST_CHECK;
 void confirmation_take_run(struct state *s, const struct execution *run);

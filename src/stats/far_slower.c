@@ -18,9 +18,10 @@ bool far_slower_update(struct far_slower *w, int update, double arrived_s)
 	w->last_update = update;
 	w->last_arrived_s = arrived_s;
 	w->interval_s = interval_s;
+	w->longest_s = fmax(w->longest_s, isfinite(interval_s) ? interval_s : 0);
 	/* fmin() would take the one that is known */
 	w->slow_s = isfinite(interval_s) && isfinite(before_s) ? fmin(interval_s, before_s) : NAN;
 	if (!(w->factor > 0) || update >= w->updates || !(w->slow_s > w->factor * w->reference_s))
 		return false;
-	return arrived_s - w->first_arrived_s >= fmax(patience_s, w->updates * w->reference_s);
+	return arrived_s - w->first_arrived_s - w->longest_s >= fmax(patience_s, w->updates * w->reference_s);
 }

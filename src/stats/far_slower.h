@@ -4,11 +4,11 @@
  * is given up at update u, before its last, when
  *
  *     both of its last two intervals are longer than factor * T, and
- *     the time since its first update is at least max(60 s, U T),
+ *     the time since its first update, the longest interval left out, is at least max(60 s, U T),
  *
  * T the reference's seconds an update and U the updates of a run. The first update is not looked at, for
- * there things are compiled, tuned and read in; what compiles again in the second and third as well is given
- * a minute, and as long as a whole run of the reference takes.
+ * there things are compiled, tuned and read in; the longest interval is not counted, for what compiles in the
+ * second update takes long once.
  *
  *     struct far_slower watch = {.reference_s = T, .factor = 3, .updates = U};
  *     for each update
@@ -25,7 +25,7 @@ struct far_slower {
 	double factor;      /* 0 = nothing is given up */
 	int updates;        /* of a whole run */
 	int last_update;    /* 0 = none yet */
-	double first_arrived_s, last_arrived_s, interval_s;
+	double first_arrived_s, last_arrived_s, interval_s, longest_s;
 	double slow_s; /* the smaller of the last two intervals */
 };
 

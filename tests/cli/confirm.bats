@@ -60,7 +60,7 @@ print(eval(sys.argv[1]))' "$1"
 	equals "[('held', 60)]" "$(confirmations '[(x["outcome"], x["updates"]) for x in c]')"
 	run -0 infrarsi report --markdown
 	has "Confirmed over 60 updates: "
-	has "The pair over 60 updates, s/update: "
+	has "Over 60 updates, s/update: references "
 	run -0 infrarsi verify
 	has " 0 refused"
 	run -0 infrarsi apply --branch faster
@@ -69,7 +69,7 @@ print(eval(sys.argv[1]))' "$1"
 @test "a gain that shrinks is delivered as what it is in the longer run" {
 	run -0 search tires --confirm 60
 	has "Less over 60 updates: "
-	has "The smaller is what is delivered."
+	has "The smaller counts."
 	run -0 infrarsi report --json
 	equals True "$(json 'd["confirmations"][0]["speedup"] == d["delivered"] < 0.7 * d["confirmations"][0]["duel_speedup"]')"
 	equals True "$(json 'd["interval"] == d["confirmations"][0]["interval"]')"
@@ -121,6 +121,8 @@ print(eval(sys.argv[1]))' "$1"
 	n=$(n_receipts)
 	run -2 search steady --confirm 12
 	has "--confirm 12: expected more updates than contract.updates of "
+	run -2 search steady --confirm 2000000000
+	has "at most 100000"
 	equals "$n" "$(n_receipts)"
 }
 
@@ -129,7 +131,7 @@ print(eval(sys.argv[1]))' "$1"
 		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
 	pid=$!
 	for _ in $(seq 600); do
-		grep -q "over 200 updates  reference" out.txt && break
+		[ "$(grep -c "over 200 updates  reference" out.txt)" -eq 2 ] && break
 		sleep 0.1
 	done
 	kill -INT "$pid"
@@ -150,7 +152,7 @@ print(eval(sys.argv[1]))' "$1"
 		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
 	pid=$!
 	for _ in $(seq 600); do
-		grep -q "over 200 updates  reference" out.txt && break
+		[ "$(grep -c "over 200 updates  reference" out.txt)" -eq 2 ] && break
 		sleep 0.1
 	done
 	kill -KILL "$pid"
@@ -160,4 +162,28 @@ print(eval(sys.argv[1]))' "$1"
 	has "Confirmed over 200 updates: "
 	run -0 infrarsi verify
 	has " 0 refused"
+}
+
+@test "asked for once, it holds for the call that goes on, and after more trials" {
+	run -0 search steady --search-only --confirm 60
+	run -0 search steady
+	has "Confirmed over 60 updates: "
+	# A confirmation that more trials interrupt is none.
+	run -0 infrarsi run --accept-noise --trials 2 --start mode=normal,cache=on --confirm 80
+	run -0 infrarsi report --json
+	equals "[80]" "$(json '[c["updates"] for c in d["confirmations"] if c["trial"] == d["trial"]]')"
+	# Over fewer updates than it was confirmed over, nothing is left to do.
+	n=$(n_receipts)
+	run -0 infrarsi run --accept-noise --trials 2 --confirm 60
+	equals "$n" "$(n_receipts)"
+}
+
+@test "a job that is not told its updates cannot be confirmed, and that is said before anything runs" {
+	sed -i 's/"{updates}"/"12"/' infrarsi.yaml
+	infrarsi init --accept >/dev/null
+	infrarsi doctor --new --seed 7 --hurry >/dev/null
+	n=$(n_receipts)
+	run -2 search steady --confirm 60
+	has "nothing in launch.command says {updates}"
+	equals "$n" "$(n_receipts)"
 }

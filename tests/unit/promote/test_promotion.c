@@ -45,15 +45,15 @@ static const struct script scripts[] = {
 		{0}, 0},
 	{"but not for ever", {0.1}, {0}, 99, "o(1,1,2) r0 r0 r0 x end(0)", 0, {0}, 0},
 	{"a winner is as fast over more updates", {0.1}, {0}, 0,
-		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R W held end(1)", 120, {0}, 0},
-	{"or less, and still faster", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R W smaller end(1)",
+		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W held end(1)", 120, {0}, 0},
+	{"or less, and still faster", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W smaller end(1)",
 		120, {0.13}, 0},
 	{"or not at all: the next one is tried", {0.1, 0.15}, {0}, 0,
-		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R W refused o(2,2,2) r0 c0 c1 r1 j C(2,120) R W held end(2)",
+		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused o(2,2,2) r0 c0 c1 r1 j C(2,120) R R W held end(2)",
 		120, {0.2}, 0},
-	{"or not valid", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R W refused end(0)", 120, {-0.1}, 0},
+	{"or not valid", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused end(0)", 120, {-0.1}, 0},
 	{"a longer reference that fails is run again", {0.1}, {0}, 0,
-		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R R W held end(1)", 120, {0}, 2},
+		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R R R W held end(1)", 120, {0}, 2},
 	{"and says nothing of the winner where it always fails", {0.1}, {0}, 0,
 		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R R impossible end(1)", 120, {0}, 99},
 	{"who loses a duel is not confirmed", {0.1}, {0.2}, 0, "o(1,1,2) r0 c0 c1 r1 j end(0)", 120, {0}, 0},
@@ -123,7 +123,7 @@ static void lengthen(
 	bool is_winner = step->is_candidate_side;
 	bool fails =
 		is_winner ? longer_s < 0
-			  : state_winner(&w->state)->confirmation.reference_failures < script->failing_longer;
+			  : state_winner(&w->state)->open.reference_failures < script->failing_longer;
 	strbuf_addch(trace, is_winner ? 'W' : 'R');
 	assert_int_equal(step->updates, script->confirm);
 	world_finish(w, is_winner ? ROLE_CONFIRMATION : ROLE_LONGER_REFERENCE, 0,
@@ -335,7 +335,7 @@ static void less_over_more_updates_is_what_is_delivered(void **unused)
 	assert_true(fabs(gain.low_ln - (gain.ln - margin)) < 1e-12);
 	assert_true(fabs(gain.high_ln - (gain.ln + margin)) < 1e-12);
 	assert_true(fabs(d->result.gain_ln - log(2)) < 1e-12);
-	assert_true(w.state.cost.promotion_s == 60);
+	assert_true(w.state.cost.promotion_s == 70);
 	world_close(&w);
 }
 
@@ -347,7 +347,7 @@ static void a_delivered_winner_is_confirmed_later(void **unused)
 		double longer_s;
 		const char *trace;
 		bool stays;
-	} cases[] = {{0.1, "C(1,60) R W held", true}, {0.21, "C(1,60) R W refused end(0)", false}};
+	} cases[] = {{0.1, "C(1,60) R R W held", true}, {0.21, "C(1,60) R R W refused end(0)", false}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int standing = 0; standing < 2; standing++) {
 			CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;

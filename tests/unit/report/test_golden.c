@@ -205,7 +205,8 @@ static void confirm(
 {
 	world_entry(
 		w, ENTRY_ACCEPT, trial, NULL, "{\"what\":\"confirm\",\"trial\":%d,\"updates\":120}", trial);
-	world_finish(w, ROLE_LONGER_REFERENCE, 0, &(struct ending){.time_s = 0.2, .device_s = 40});
+	for (int i = 0; i < LONGER_REFERENCES; i++)
+		world_finish(w, ROLE_LONGER_REFERENCE, 0, &(struct ending){.time_s = 0.2, .device_s = 40});
 	world_finish(w, ROLE_CONFIRMATION, 0,
 		&(struct ending){.time_s = winner_s,
 			.device_s = 30,

@@ -4,6 +4,8 @@ import re
 import sys
 
 path, row, before = sys.argv[1:4]
+if row not in ("knobs", "catalogue", "both", "tuned"):
+    sys.exit(f"no such row: {row}")
 text = open(path).read()
 knobs = dict(re.findall(r'^  - \{name: (\w+),.*?reference: ("[^"]*"|[^,}]+)', text, re.MULTILINE))
 if row == "tuned":

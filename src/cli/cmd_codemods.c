@@ -105,6 +105,11 @@ static enum err_code read_files(
 	for (size_t i = 0; i < parsed->n_positional; i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 		const char *path = parsed->positional[i];
+		if (!path_is_contained(path))
+			return err_set(reterr, ERR_INPUT,
+				"codemods: %s: expected a path below the current folder, so that the diff "
+				"applies there",
+				path);
 		if (path_is_dir(path))
 			return err_set(reterr, ERR_INPUT,
 				"codemods: %s is a folder; name the source files in it", path);
@@ -114,6 +119,18 @@ static enum err_code read_files(
 		files[i] = (struct codemod_file){path, arena_strndup(arena, text.buf, text.len), text.len};
 	}
 	return OK;
+}
+
+static void note_unread(const struct parsed *parsed, struct strbuf *text)
+{
+	for (size_t i = 0; i < parsed->n_positional; i++) {
+		const char *path = parsed->positional[i];
+		if (syntax_language(path) != LANGUAGE_NONE)
+			continue;
+		strbuf_addstr(text, "# not read, for it is neither C nor Python: ");
+		strbuf_add_escaped(text, path, strlen(path));
+		strbuf_addch(text, '\n');
+	}
 }
 
 static enum err_code check(const struct parsed *parsed, const struct codemods_values *v, struct err *reterr)
@@ -152,6 +169,8 @@ static int run(const struct parsed *parsed, void *values)
 		add_json(v, &result, &text);
 	else
 		add_text(v, &result, &text);
+	if (!parsed->common.json)
+		note_unread(parsed, &text);
 	cli_print(&text);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "codemod/py_masks.h"
+#include "codemod/py_scope.h"
 #include "codemod/rewrite.h"
 
 enum stage { STAGE_NONE, STAGE_PRODUCT, STAGE_SCALED, STAGE_MASKED, STAGE_SOFTMAX, STAGE_DROPPED };
@@ -25,7 +26,10 @@ struct attention { /* as far as it was read */
 	const char *name;                    /* of the variable that holds it; NULL = none */
 	const char *q, *k, *scale, *dropout; /* the last two NULL: as the function does by itself */
 	bool is_scaled, is_causal;
+	int depth; /* of the expression that is read */
 };
+
+enum { DEPTH_MAX = 16 };
 
 static TSNode peel(TSNode node)
 {
@@ -96,7 +100,8 @@ static const char *read_transposed(struct rewrite *r, TSNode node)
 static bool read_product(struct rewrite *r, TSNode node, struct attention *a)
 {
 	TSNode left, right;
-	if (!read_matmul(r, node, &left, &right) || !node_is_kind(left, "identifier"))
+	if (a->stage != STAGE_NONE || !read_matmul(r, node, &left, &right) ||
+		!node_is_kind(left, "identifier"))
 		return false;
 	a->k = read_transposed(r, right);
 	a->q = code_text(r, left);
@@ -105,6 +110,13 @@ static bool read_product(struct rewrite *r, TSNode node, struct attention *a)
 }
 
 /* ---- the scale ---- */
+
+/* "%s" in `form` becomes `word`. */
+static const char *with_word(struct rewrite *r, const char *form, const char *word)
+{
+	const char *at = strstr(form, "%s");
+	return arena_printf(r->arena, "%.*s%s%s", (int)(at - form), form, word, at + 2);
+}
 
 /* One over the root of the heads' width as q or k say it: what the function takes by itself. */
 static bool is_usual_factor(struct rewrite *r, const char *factor, const struct attention *a)
@@ -116,54 +128,17 @@ static bool is_usual_factor(struct rewrite *r, const char *factor, const struct 
 	for (size_t n = 0; n < ARRAY_LEN(names); n++)
 		for (size_t w = 0; w < ARRAY_LEN(widths); w++)
 			for (size_t f = 0; f < ARRAY_LEN(factors); f++) {
-				const char *width = text_with(r, widths[w], names[n]);
-				if (strcmp(factor, text_with(r, factors[f], width)) == 0)
+				const char *width = with_word(r, widths[w], names[n]);
+				if (strcmp(factor, with_word(r, factors[f], width)) == 0)
 					return true;
 			}
 	return false;
 }
 
-struct finding {
-	const char *name;
-	TSNode scope;
-	size_t n, n_numbers;
-};
-
-static bool is_root(struct rewrite *r, TSNode node)
-{
-	const char *text = node_dense_text(r, node);
-	if (strstr(text, "torch.") || strstr(text, "Parameter"))
-		return false;
-	return strstr(text, "math.sqrt(") || strstr(text, "**-0.5") || strstr(text, "**0.5");
-}
-
-static void find_number(struct rewrite *r, TSNode assignment, void *context)
-{
-	struct finding *f = context;
-	if (!node_text_is(r, code_field(assignment, "left"), f->name))
-		return;
-	f->n++;
-	f->n_numbers += is_root(r, code_field(assignment, "right"));
-}
-
-/* A number and no tensor: written out, a root, or a name that is only ever given one. */
-static bool is_number(struct rewrite *r, TSNode node)
-{
-	node = peel(node);
-	if (node_is_kind(node, "float") || node_is_kind(node, "integer"))
-		return true;
-	if (node_is_kind(node, "identifier") || node_is_kind(node, "attribute")) {
-		struct finding f = {.name = code_text(r, node)};
-		visit_kind(r, owner_of_name(r, node), "assignment", find_number, &f);
-		return f.n > 0 && f.n == f.n_numbers;
-	}
-	return is_root(r, node);
-}
-
 static bool read_scale(struct rewrite *r, TSNode node, struct attention *a, bool divides)
 {
 	const char *text = code_text(r, node), *dense = node_dense_text(r, peel(node));
-	if (a->stage != STAGE_PRODUCT || !is_number(r, node))
+	if (a->stage != STAGE_PRODUCT || !scope_is_number(r, node))
 		return false;
 	a->stage = STAGE_SCALED;
 	a->is_scaled = true;
@@ -217,17 +192,24 @@ static bool read_masked(struct rewrite *r, TSNode call, struct attention *a)
 	return a->is_causal;
 }
 
+/* torch.<name>() or that of torch.nn.functional, by whatever name the file imports it. */
+static bool is_torch_function(struct rewrite *r, TSNode call, const char *name)
+{
+	TSNode function = code_field(call, "function"), object = code_field(function, "object");
+	if (!node_is_kind(function, "attribute") || !node_text_is(r, code_field(function, "attribute"), name))
+		return false;
+	const char *module = node_dense_text(r, object);
+	return scope_is_functional(r, strcmp(module, "torch") == 0 ? "torch.nn.functional" : module);
+}
+
 /* softmax(x, dim=-1) or x.softmax(-1), and nothing else said */
 static bool read_softmax(struct rewrite *r, TSNode call, struct attention *a)
 {
-	static const char *const functions[] = {
-		"F.softmax", "torch.softmax", "nn.functional.softmax", "torch.nn.functional.softmax"};
 	TSNode list = code_field(call, "arguments"), x = {0};
 	if (!node_is_kind(call, "call"))
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-		if (node_text_is(r, code_field(call, "function"), functions[i]))
-			x = ts_node_named_child(list, 0);
+	if (is_torch_function(r, call, "softmax"))
+		x = ts_node_named_child(list, 0);
 	uint32_t n = ts_node_is_null(x) ? 1 : 2;
 	if (ts_node_is_null(x))
 		x = method_object(r, call, "softmax");
@@ -241,23 +223,69 @@ static bool read_softmax(struct rewrite *r, TSNode call, struct attention *a)
 	return true;
 }
 
-/* self.drop(x), a module with p; or F.dropout(x, p=..., training=...) */
+struct finding {
+	const char *name;
+	size_t n, n_dropouts;
+};
+
+static void find_module(struct rewrite *r, TSNode assignment, void *context)
+{
+	struct finding *f = context;
+	TSNode left = code_field(assignment, "left"), right = code_field(assignment, "right");
+	if (!strstr(node_dense_text(r, left), f->name))
+		return;
+	const char *made =
+		node_is_kind(right, "call") ? node_dense_text(r, code_field(right, "function")) : "";
+	f->n++;
+	f->n_dropouts += node_text_is(r, left, f->name) &&
+			 (strcmp(made, "nn.Dropout") == 0 || strcmp(made, "torch.nn.Dropout") == 0);
+}
+
+/* A name, a member or a number: nothing that binds looser than "if". */
+static bool is_atom(TSNode node)
+{
+	return node_is_kind(node, "identifier") || node_is_kind(node, "attribute") ||
+	       node_is_kind(node, "float") || node_is_kind(node, "integer") || node_is_kind(node, "true") ||
+	       node_is_kind(node, "false");
+}
+
+/* self.drop(x), where the class makes it an nn.Dropout and nothing else. */
+static const char *module_dropout(struct rewrite *r, TSNode call)
+{
+	TSNode function = code_field(call, "function");
+	if (!node_is_kind(function, "attribute") ||
+		!node_text_is(r, code_field(function, "object"), "self") ||
+		ts_node_named_child_count(code_field(call, "arguments")) != 1)
+		return NULL;
+	const char *name = code_text(r, function);
+	struct finding f = {.name = name};
+	visit_kind(r, scope_class(call), "assignment", find_module, &f);
+	return f.n > 0 && f.n == f.n_dropouts
+		       ? arena_printf(r->arena, "%s.p if %s.training else 0.0", name, name)
+		       : NULL;
+}
+
+/* F.dropout(x, p=p, training=training) */
+static const char *function_dropout(struct rewrite *r, TSNode call)
+{
+	TSNode p = call_keyword(r, call, "p"), training = call_keyword(r, call, "training");
+	if (!is_torch_function(r, call, "dropout") || !is_atom(p) || !is_atom(training) ||
+		ts_node_named_child_count(code_field(call, "arguments")) != 3)
+		return NULL;
+	return arena_printf(r->arena, "%s if %s else 0.0", code_text(r, p), code_text(r, training));
+}
+
 static bool read_dropout(struct rewrite *r, TSNode call, struct attention *a)
 {
-	TSNode function = code_field(call, "function"), list = code_field(call, "arguments");
-	const char *name = node_is_kind(call, "call") ? code_text(r, function) : "";
-	TSNode p = call_keyword(r, call, "p"), training = call_keyword(r, call, "training");
-	bool is_module = strncmp(name, "self.", 5) == 0 && strstr(name, "drop");
-	bool is_function = strcmp(name, "F.dropout") == 0 || strcmp(name, "nn.functional.dropout") == 0;
-	if (!is_module && !(is_function && !ts_node_is_null(p) && !ts_node_is_null(training)))
+	if (!node_is_kind(call, "call"))
 		return false;
-	if (ts_node_named_child_count(list) != (is_module ? 1u : 3u) ||
-		!read_stage(r, ts_node_named_child(list, 0), a) || a->stage != STAGE_SOFTMAX)
+	const char *dropout = module_dropout(r, call);
+	dropout = dropout ? dropout : function_dropout(r, call);
+	TSNode x = ts_node_named_child(code_field(call, "arguments"), 0);
+	if (!dropout || !read_stage(r, x, a) || a->stage != STAGE_SOFTMAX)
 		return false;
 	a->stage = STAGE_DROPPED;
-	a->dropout = is_module ? arena_printf(r->arena, "%s.p if %s.training else 0.0", name, name)
-			       : arena_printf(r->arena, "%s if %s else 0.0", code_text(r, p),
-					 code_text(r, training));
+	a->dropout = dropout;
 	return true;
 }
 
@@ -268,12 +296,16 @@ static enum stage read_stage(struct rewrite *r, TSNode node, struct attention *a
 	static const reader_fn readers[] = {
 		read_product, read_arithmetic, read_masked, read_softmax, read_dropout};
 	node = peel(node);
+	if (a->depth >= DEPTH_MAX)
+		return STAGE_NONE;
 	if (node_is_kind(node, "identifier"))
 		return a->name && node_text_is(r, node, a->name) ? a->stage : STAGE_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
 		struct attention now = *a;
+		now.depth++;
 		if (!readers[i](r, node, &now))
 			continue;
+		now.depth = a->depth;
 		*a = now;
 		return a->stage;
 	}
@@ -326,13 +358,24 @@ struct output { /* <attention> @ v */
 	size_t n;
 };
 
+/* In a lambda or a comprehension names may be other things. */
+static bool is_rebound_inside(TSNode node)
+{
+	for (; !ts_node_is_null(node) && !strstr(ts_node_type(node), "statement");
+		node = ts_node_parent(node))
+		if (node_is_kind(node, "lambda") || strstr(ts_node_type(node), "comprehension") ||
+			node_is_kind(node, "generator_expression"))
+			return true;
+	return false;
+}
+
 static void find_output(struct rewrite *r, TSNode node, void *context)
 {
 	struct output *o = context;
 	struct attention now = *o->a;
 	TSNode left, right;
 	if (!read_matmul(r, node, &left, &right) || !node_is_kind(right, "identifier") ||
-		read_stage(r, left, &now) < STAGE_SOFTMAX)
+		read_stage(r, left, &now) < STAGE_SOFTMAX || is_rebound_inside(node))
 		return;
 	o->n++;
 	o->node = node;
@@ -395,6 +438,29 @@ static bool has_other_uses(struct rewrite *r, const struct chain *c)
 	return false;
 }
 
+static bool has_name(const char *text, const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	size_t n = strlen(name);
+	for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
+		if ((at == text || !strchr(letters, at[-1])) && (!at[n] || !strchr(letters, at[n])))
+			return true;
+	return false;
+}
+
+/* The call would need a variable that goes away with the statements. */
+static bool needs_what_goes(struct rewrite *r, const struct chain *c)
+{
+	const struct attention *a = &c->output.found;
+	const char *const texts[] = {a->q, a->k, code_text(r, c->output.v), a->scale ? a->scale : "",
+		a->dropout ? a->dropout : ""};
+	for (size_t k = 0; k + 1 < c->n; k++)
+		for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+			if (has_name(texts[i], c->names[k]))
+				return true;
+	return false;
+}
+
 static void replace(struct rewrite *r, const struct chain *c)
 {
 	const struct attention *a = &c->output.found;
@@ -402,19 +468,13 @@ static void replace(struct rewrite *r, const struct chain *c)
 			    : a->scale    ? arena_printf(r->arena, ", scale=%s", a->scale)
 					  : "";
 	const char *dropout = a->dropout ? arena_printf(r->arena, ", dropout_p=%s", a->dropout) : "";
-	const char *call = arena_printf(r->arena,
-		"torch.nn.functional.scaled_dot_product_attention(%s, %s, %s%s%s%s)", a->q, a->k,
-		code_text(r, c->output.v), a->is_causal ? ", is_causal=True" : "", dropout, scale);
+	const char *call = arena_printf(r->arena, "%s.scaled_dot_product_attention(%s, %s, %s%s%s%s)",
+		scope_functional(r), a->q, a->k, code_text(r, c->output.v),
+		a->is_causal ? ", is_causal=True" : "", dropout, scale);
 	TSNode first = c->statements[0], last = c->statements[c->n - 1];
 	size_t begin = ts_node_start_byte(last), from = ts_node_start_byte(c->output.node);
 	size_t to = ts_node_end_byte(c->output.node), end = ts_node_end_byte(last);
 	const char *file = r->file->text;
-	/* The parentheses around the product go with it. */
-	TSNode around = ts_node_parent(c->output.node);
-	if (node_is_kind(around, "parenthesized_expression")) {
-		from = ts_node_start_byte(around);
-		to = ts_node_end_byte(around);
-	}
 	rewrite_replace(r, ts_node_start_byte(first), end,
 		arena_printf(r->arena, "%.*s%s%.*s", (int)(from - begin), file + begin, call, (int)(end - to),
 			file + to));
@@ -452,9 +512,9 @@ static void read_chain(struct rewrite *r, TSNode statement, void *context)
 	TSNode stopped;
 	(void)context;
 	if (read_statements(r, statement, &a, &c, &stopped)) {
-		if (has_other_uses(r, &c))
+		if (has_other_uses(r, &c) || needs_what_goes(r, &c))
 			rewrite_refuse(r, statement, "the scores are used elsewhere too");
-		else if (!file_has_word(r, "torch"))
+		else if (!scope_functional(r))
 			rewrite_refuse(r, statement, "the file does not import torch");
 		else
 			replace(r, &c);
@@ -468,6 +528,8 @@ static void read_chain(struct rewrite *r, TSNode statement, void *context)
 
 static void run(struct rewrite *r)
 {
+	if (!file_has_word(r, "softmax"))
+		return;
 	visit_kind(r, r->root, "expression_statement", read_chain, NULL);
 	visit_kind(r, r->root, "return_statement", read_chain, NULL);
 }

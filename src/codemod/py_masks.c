@@ -1,24 +1,11 @@
+/* Everything here answers no where it is not sure: a mask that is taken for the causal one and is not trains
+ * something else. */
 #include "base/base.h"
 
 #include <string.h>
 
 #include "codemod/py_masks.h"
-
-const char *text_with(struct rewrite *r, const char *form, const char *word)
-{
-	const char *at = strstr(form, "%s");
-	return arena_printf(r->arena, "%.*s%s%s", (int)(at - form), form, word, at + 2);
-}
-
-TSNode owner_of_name(struct rewrite *r, TSNode name)
-{
-	bool is_member = strncmp(code_text(r, name), "self.", 5) == 0;
-	TSNode node = name;
-	while (!ts_node_is_null(node) &&
-		!node_is_kind(node, is_member ? "class_definition" : "function_definition"))
-		node = ts_node_parent(node);
-	return ts_node_is_null(node) ? r->root : node;
-}
+#include "codemod/py_scope.h"
 
 bool mask_is_minus_infinity(struct rewrite *r, TSNode value)
 {
@@ -35,37 +22,111 @@ bool mask_is_minus_infinity(struct rewrite *r, TSNode value)
 
 enum triangle { TRIANGLE_NONE, TRIANGLE_LOWER, TRIANGLE_UPPER, TRIANGLE_ADDED };
 
-/* Through what changes shape, type or place and not the values: x.view(...), x.bool(), x[:T, :T], (x). */
-static TSNode bare(struct rewrite *r, TSNode node)
+/* x[:, :, :T, :T] and the like: leading axes whole or new, the last two cut alike from their beginning. */
+static bool is_corner(struct rewrite *r, TSNode subscript)
 {
-	static const char *const methods[] = {
-		"view", "reshape", "bool", "to", "unsqueeze", "type", "float", "cuda"};
-	for (;;) {
-		TSNode function = code_field(node, "function");
-		bool is_method = node_is_kind(node, "call") && node_is_kind(function, "attribute"),
-		     harmless = false;
-		for (size_t i = 0; is_method && i < ARRAY_LEN(methods); i++)
-			harmless |= node_text_is(r, code_field(function, "attribute"), methods[i]);
-		if (harmless)
-			node = code_field(function, "object");
-		else if (node_is_kind(node, "subscript"))
-			node = code_field(node, "value");
-		else if (node_is_kind(node, "parenthesized_expression"))
-			node = ts_node_named_child(node, 0);
-		else
-			return node;
+	uint32_t n = ts_node_named_child_count(subscript);
+	const char *last[2] = {NULL, NULL};
+	for (uint32_t i = 1; i < n; i++) { /* the first child is what is cut */
+		const char *text = node_dense_text(r, ts_node_named_child(subscript, i));
+		bool is_whole =
+			strcmp(text, ":") == 0 || strcmp(text, "...") == 0 || strcmp(text, "None") == 0;
+		if (i + 2 < n && !is_whole)
+			return false;
+		if (i + 2 >= n)
+			last[i + 2 - n] = text;
 	}
+	if (!last[0] || !last[1])
+		return n == 2 && strcmp(last[1], "None") == 0;
+	if (strcmp(last[0], "None") == 0 && strcmp(last[1], "None") == 0)
+		return true; /* x[None, None]: the axes behind them are those of x */
+	const char *end = last[1][0] == ':' ? last[1] + 1 : "-";
+	bool is_plain =
+		strspn(end, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(end);
+	return is_plain && strcmp(end, "1") != 0 && strcmp(last[0], last[1]) == 0;
 }
 
-/* What a triangle is cut from: ones, or minus infinity; as what is left above the diagonal of it. */
-static enum triangle upper_of(struct rewrite *r, TSNode filled)
+/* .view(1, 1, T, T) */
+static bool keeps_last_two(struct rewrite *r, TSNode list)
+{
+	uint32_t n = ts_node_named_child_count(list);
+	for (uint32_t i = 0; i + 2 < n; i++)
+		if (!node_text_is(r, ts_node_named_child(list, i), "1"))
+			return false;
+	const char *a = n >= 2 ? node_dense_text(r, ts_node_named_child(list, n - 2)) : "1";
+	return strcmp(a, "1") != 0 && strcmp(a, "-1") != 0 &&
+	       strcmp(a, node_dense_text(r, ts_node_named_child(list, n - 1))) == 0;
+}
+
+/* A method that changes type, place, or nothing of the last two axes. */
+static bool is_harmless(struct rewrite *r, TSNode function, TSNode list)
+{
+	static const char *const types[] = {"bool", "to", "type", "float", "cuda", "contiguous"};
+	TSNode name = code_field(function, "attribute");
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (node_text_is(r, name, types[i]))
+			return true;
+	if (node_text_is(r, name, "unsqueeze"))
+		return strcmp(node_dense_text(r, list), "(0)") == 0;
+	return (node_text_is(r, name, "view") || node_text_is(r, name, "reshape")) && keeps_last_two(r, list);
+}
+
+/* What is behind such methods, corners and parentheses; a null node where something else is done to it. */
+static TSNode bare(struct rewrite *r, TSNode node)
+{
+	TSNode none = {0};
+	for (int depth = 0; depth < 16; depth++) {
+		TSNode function = code_field(node, "function");
+		if (node_is_kind(node, "parenthesized_expression")) {
+			node = ts_node_named_child(node, 0);
+		} else if (node_is_kind(node, "subscript")) {
+			if (!is_corner(r, node))
+				return none;
+			node = code_field(node, "value");
+		} else if (node_is_kind(node, "call") && node_is_kind(function, "attribute") &&
+			   !node_text_is(r, code_field(function, "object"), "torch")) {
+			if (!is_harmless(r, function, code_field(node, "arguments")))
+				return none;
+			node = code_field(function, "object");
+		} else {
+			return node;
+		}
+	}
+	return none;
+}
+
+/* The first two of n sizes are the same text, and not one. */
+static bool is_square(struct rewrite *r, TSNode sizes)
+{
+	const char *a = node_dense_text(r, ts_node_named_child(sizes, 0));
+	return ts_node_named_child_count(sizes) >= 2 && strcmp(a, "1") != 0 &&
+	       strcmp(a, node_dense_text(r, ts_node_named_child(sizes, 1))) == 0;
+}
+
+/* (n, n), (n, n, dtype=...), ((n, n), ...): two sizes and no more. */
+static bool makes_square(struct rewrite *r, TSNode list)
+{
+	TSNode shape = ts_node_named_child(list, 0);
+	if (node_is_kind(shape, "tuple"))
+		return ts_node_named_child_count(shape) == 2 && is_square(r, shape);
+	for (uint32_t i = 2; i < ts_node_named_child_count(list); i++)
+		if (!node_is_kind(ts_node_named_child(list, i), "keyword_argument"))
+			return false;
+	return is_square(r, list);
+}
+
+/* torch.ones(n, n), torch.full((n, n), -inf): as what is left above the diagonal of it. */
+static enum triangle square_of(struct rewrite *r, TSNode filled)
 {
 	const char *from = node_dense_text(r, code_field(filled, "function"));
-	TSNode values = code_field(filled, "arguments");
+	TSNode list = code_field(filled, "arguments");
+	if (!node_is_kind(list, "argument_list") || !makes_square(r, list))
+		return TRIANGLE_NONE;
 	if (strcmp(from, "torch.ones") == 0)
 		return TRIANGLE_UPPER;
-	bool is_infinite = strcmp(from, "torch.full") == 0 && ts_node_named_child_count(values) >= 2 &&
-			   mask_is_minus_infinity(r, ts_node_named_child(values, 1));
+	bool is_infinite = strcmp(from, "torch.full") == 0 &&
+			   node_is_kind(ts_node_named_child(list, 0), "tuple") &&
+			   mask_is_minus_infinity(r, ts_node_named_child(list, 1));
 	return is_infinite ? TRIANGLE_ADDED : TRIANGLE_NONE;
 }
 
@@ -77,79 +138,26 @@ static enum triangle triangle_of(struct rewrite *r, TSNode expression)
 	if (!node_is_kind(call, "call") || n < 1 || n > 2)
 		return TRIANGLE_NONE;
 	const char *name = node_dense_text(r, code_field(call, "function"));
-	TSNode filled = ts_node_named_child(list, 0);
+	enum triangle square = square_of(r, ts_node_named_child(list, 0));
 	if (n == 1)
-		return strcmp(name, "torch.tril") == 0 && upper_of(r, filled) == TRIANGLE_UPPER
-			       ? TRIANGLE_LOWER
-			       : TRIANGLE_NONE;
+		return strcmp(name, "torch.tril") == 0 && square == TRIANGLE_UPPER ? TRIANGLE_LOWER
+										   : TRIANGLE_NONE;
 	const char *diagonal = node_dense_text(r, ts_node_named_child(list, 1));
 	bool is_above = strcmp(diagonal, "diagonal=1") == 0 || strcmp(diagonal, "1") == 0;
-	return strcmp(name, "torch.triu") == 0 && is_above ? upper_of(r, filled) : TRIANGLE_NONE;
+	return strcmp(name, "torch.triu") == 0 && is_above ? square : TRIANGLE_NONE;
 }
 
-struct search {
-	const char *name, *member; /* as it is used, and without self. */
-	size_t n;
-	enum triangle found;
-};
-
-static void take(struct search *s, enum triangle t)
-{
-	bool is_first = s->n++ == 0;
-	s->found = is_first || s->found == t ? t : TRIANGLE_NONE;
-}
-
-static void find_assignment(struct rewrite *r, TSNode assignment, void *context)
-{
-	struct search *s = context;
-	TSNode left = code_field(assignment, "left");
-	bool is_whole = node_text_is(r, left, s->name);
-	if (is_whole || node_text_is(r, bare(r, left), s->name)) /* mask[...] = ... */
-		take(s, is_whole ? triangle_of(r, code_field(assignment, "right")) : TRIANGLE_NONE);
-}
-
-static void find_change(struct rewrite *r, TSNode assignment, void *context)
-{
-	struct search *s = context;
-	if (node_text_is(r, bare(r, code_field(assignment, "left")), s->name))
-		take(s, TRIANGLE_NONE);
-}
-
-static void find_buffer(struct rewrite *r, TSNode call, void *context)
-{
-	struct search *s = context;
-	TSNode list = code_field(call, "arguments");
-	if (!node_text_is(r, code_field(call, "function"), "self.register_buffer") ||
-		ts_node_named_child_count(list) < 2)
-		return;
-	const char *first = node_dense_text(r, ts_node_named_child(list, 0));
-	size_t length = strlen(s->member);
-	if (strlen(first) == length + 2 && strncmp(first + 1, s->member, length) == 0)
-		take(s, triangle_of(r, ts_node_named_child(list, 1)));
-}
-
-/* Of an expression itself, or of the name that it is, wherever that is given a value. */
+/* Of an expression itself, or of the one value that its name is ever given. */
 static enum triangle triangle_behind(struct rewrite *r, TSNode expression)
 {
-	TSNode node = bare(r, expression);
-	bool is_member = node_is_kind(node, "attribute") && strncmp(code_text(r, node), "self.", 5) == 0;
-	if (!is_member && !node_is_kind(node, "identifier"))
-		return triangle_of(r, node);
-	struct search s = {.name = code_text(r, node)};
-	s.member = is_member ? s.name + 5 : s.name;
-	TSNode owner = owner_of_name(r, node);
-	visit_kind(r, owner, "assignment", find_assignment, &s);
-	visit_kind(r, owner, "augmented_assignment", find_change, &s);
-	if (is_member)
-		visit_kind(r, owner, "call", find_buffer, &s);
-	/* A variable of the file, unless the function has a parameter of the name. */
-	bool is_parameter = node_is_kind(owner, "function_definition") &&
-			    subtree_has_word(r, code_field(owner, "parameters"), s.name);
-	if (!is_member && s.n == 0 && !is_parameter) {
-		visit_kind(r, r->root, "assignment", find_assignment, &s);
-		visit_kind(r, r->root, "augmented_assignment", find_change, &s);
-	}
-	return s.found;
+	TSNode node = bare(r, expression), value = {0};
+	if (node_is_kind(node, "identifier"))
+		value = scope_only_value(r, node);
+	else if (node_is_kind(node, "attribute"))
+		value = scope_only_member(r, node);
+	else if (!ts_node_is_null(node))
+		value = node;
+	return ts_node_is_null(value) ? TRIANGLE_NONE : triangle_of(r, value);
 }
 
 bool mask_forbids_later(struct rewrite *r, TSNode condition)

@@ -1,14 +1,9 @@
-/* Which mask of attention is the causal one: that of a triangle of ones which the same class or function
- * makes. */
+/* Which mask of attention is the causal one: a square triangle that is made in the expression, in the same
+ * function, or as a member of the same class, and never touched otherwise. */
 #ifndef INFRARSI_CODEMOD_PY_MASKS_H
 #define INFRARSI_CODEMOD_PY_MASKS_H
 
 #include "codemod/rewrite.h"
-
-/* "%s" in `form` becomes `word`; in the arena. */
-const char *text_with(struct rewrite *r, const char *form, const char *word);
-/* Where a name is given its values: the class for self.x, else the function; the file where there is none. */
-TSNode owner_of_name(struct rewrite *r, TSNode name);
 
 /* What masked_fill() writes is left with no weight by a softmax. */
 bool mask_is_minus_infinity(struct rewrite *r, TSNode value);

@@ -60,6 +60,15 @@ static void add_lines(struct strbuf *diff, char sign, const char *text, size_t l
 	}
 }
 
+/* Two that want the same bytes: neither is what was meant. */
+static bool overlap(const struct rewrite *r)
+{
+	for (size_t i = 1; i < r->n_edits; i++)
+		if (r->edits[i].start < r->edits[i - 1].end)
+			return true;
+	return false;
+}
+
 static size_t count_lines(const char *text, size_t length)
 {
 	size_t n = 0;
@@ -166,8 +175,10 @@ const char *rewrite_diff(struct rewrite *r)
 	CLEANUP(strbuf_release) struct strbuf diff = STRBUF_INIT;
 	if (!r->n_edits)
 		return NULL;
-	split(r->file->text, r->file->length, &lines);
 	qsort(r->edits, r->n_edits, sizeof(*r->edits), by_start);
+	if (overlap(r))
+		return NULL;
+	split(r->file->text, r->file->length, &lines);
 	strbuf_addf(&diff, "--- a/%s\n+++ b/%s\n", r->file->path, r->file->path);
 	CLEANUP(free_ptr) struct change *changes = xcalloc(r->n_edits, sizeof(*changes));
 	size_t n = 0, begun = 0;

@@ -100,8 +100,10 @@ struct make_facts {
 
 	const char *program; /* what the `run` target starts or the link rule makes, without "./" */
 	struct found_at program_at;
-	const char *target;   /* what make is asked for */
-	const char *run_line; /* the recipe line that starts the program, expanded; NULL = none */
+	const char *target;             /* what make is asked for */
+	const char *run_line;           /* the recipe line that starts the program, expanded; NULL = none */
+	const char **run_words;         /* its words as a shell splits it; NULL = make_words() of it are */
+	size_t n_run_words, run_script; /* the script's place among them */
 	struct found_at run_at;
 	const char *run_target;
 	const char *
@@ -122,6 +124,8 @@ const struct make_rule *make_find_rule(const struct make_facts *facts, const cha
 const char *make_expand(const struct make_facts *facts, const char *text, const char *target);
 /* Words of a text, split at blanks. */
 const char **make_words(struct arena *arena, const char *text, size_t *ret_count);
+/* Words of the line that starts the program; none without such a line. */
+const char **make_run_words(const struct make_facts *facts, struct arena *arena, size_t *ret_count);
 
 /* make_choices.c: from the condition of an ifeq, ifneq, ifdef or ifndef; false when no variable decides it
  * alone. */
@@ -149,10 +153,14 @@ struct job_option {
 	size_t n_values;
 	const char *value; /* when the option is not given; NULL = not known */
 	struct found_at value_at;
-	bool value_is_assumed; /* the first of the words, because nothing said otherwise */
-	bool is_enum;          /* the words stand in a table, so they count from 0 */
-	bool is_switch;        /* takes no value */
-	bool is_joined;        /* --name=value */
+	bool value_is_assumed;  /* the first of the words, because nothing said otherwise */
+	bool is_enum;           /* the words stand in a table, so they count from 0 */
+	bool is_switch;         /* takes no value */
+	bool is_left_alone;     /* several values, or a way of taking them that nothing here knows */
+	const char *aliases[4]; /* Python: its other spellings */
+	size_t n_aliases;
+	bool is_declared; /* Python: by argparse */
+	bool is_joined;   /* --name=value */
 	bool has_range;
 	double low, high;
 };
@@ -169,6 +177,8 @@ struct source_facts {
 	const char *stack;      /* for the task file: "native", "ddp", "log:megatron"; NULL = native */
 	const char *stack_name; /* for people */
 	const char *framework;  /* as the catalogue names it; NULL = none */
+	const char *notes[16];  /* for the task file */
+	size_t n_notes;
 };
 /* False: there is no Python program that trains. A launch line that was found is in ret_make, as if make had
  * it; its sources are the program and the modules of the repository that it imports. catalogue: may be NULL.
@@ -179,6 +189,32 @@ bool inspect_python(struct repo *repo, const struct catalogue *catalogue, struct
 /* The options of one file from memory (tests, fuzzing). */
 void inspect_python_text(
 	struct arena *arena, const char *text, size_t length, struct source_facts *ret_facts);
+
+/* python_start.c: the line that starts the script, into make->run_*; "python3 script" where there is none. */
+void python_find_start(
+	struct repo *repo, const char *script, struct make_facts *make, struct source_facts *facts);
+/* The same of one line. */
+bool python_start_in_line(struct arena *arena, const char *line, const char *script, struct make_facts *make);
+void python_add_note(struct source_facts *facts, const char *text);
+/* python_options.c. NULL = it is there already, or there is no room. */
+struct job_option *python_add_option(struct source_facts *facts, const char *flag, struct found_at at);
+bool python_has_name(const struct job_option *o, const char *name);
+void python_add_value(struct arena *arena, struct job_option *o, const char *text);
+/* What is worth trying of a number whose range no program says. */
+void python_add_usual_values(struct arena *arena, struct job_option *o);
+/* Options that only the line has; words before the script are the launcher's. */
+void python_read_line_options(
+	const struct make_facts *make, const struct catalogue *catalogue, struct source_facts *facts);
+/* A file of settings on the line may say what any option is that the line does not have. */
+void python_doubt_defaults(const struct make_facts *make, struct source_facts *facts);
+/* python_names.c: the row of an option whose whole name is known; NULL = nothing is known of it. */
+struct native_option;
+const struct native_option *python_option_find(const char *flag);
+/* Whether a lever's value only says how the same thing is computed. */
+bool python_value_is_harmless(const struct native_option *row, const char *value);
+/* "-x", "--name", but not "-1". */
+bool python_is_option_word(const char *word);
+bool python_is_secret_name(const char *name);
 
 /* Reads the C files of the repository; those of the program alone where make said which they are. */
 void inspect_c(struct repo *repo, const struct make_facts *make, struct source_facts *ret_facts);

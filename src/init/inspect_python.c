@@ -1,24 +1,23 @@
 /*
  * Python training programs: which file is the program, what of it argparse (or nanoGPT's way, where every
  * number and text at the file's top level can be set by --name=value) lets the command line say, which
- * framework it is written for, and the line in a script, a Makefile or a README that starts it.
+ * framework it is written for, and which modules of the repository belong to it.
  */
 #include "base/base.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "init/init_int.h"
-#include "mech/catalogue.h"
-#include "mech/native.h"
 #include "patch/syntax.h"
 
 struct script {
 	const char *path, *text;
 	size_t length;
-	TSNode root; /* while its tree is looked at */
-	int score;   /* how much it looks like the program; 0 = it does not train */
+	TSNode root;          /* while its tree is looked at */
+	int score;            /* how much it looks like the program; 0 = it does not train */
+	const char **imports; /* modules and what is taken from them: "a.b", "a.b.name" */
+	size_t n_imports, imports_capacity;
 };
 
 /* ---- text and tree ---- */
@@ -89,46 +88,6 @@ static void visit(struct arena *arena, struct script *s, const char *kind, visit
 
 /* ---- options ---- */
 
-static void add_value(struct arena *arena, struct job_option *o, const char *text)
-{
-	if (!o->values)
-		o->values = arena_array(arena, INIT_VALUES_MAX, sizeof(*o->values));
-	for (size_t i = 0; i < o->n_values; i++)
-		if (strcmp(o->values[i], text) == 0)
-			return;
-	if (o->n_values < INIT_VALUES_MAX && *text)
-		o->values[o->n_values++] = text;
-}
-
-/* What is worth trying of a number whose range no program says. */
-static void add_usual_values(struct arena *arena, struct job_option *o)
-{
-	static const struct {
-		const char *mechanism, *values[6];
-	} usual[] = {
-		{"dataloader_workers", {"0", "1", "2", "4", "8"}},
-		{"dataloader_prefetch", {"1", "2", "4", "8"}},
-	};
-	const struct native_option *row = native_option_find(o->flag);
-	for (size_t i = 0; row && row->mechanism && !o->n_values && i < ARRAY_LEN(usual); i++)
-		for (size_t k = 0; strcmp(row->mechanism, usual[i].mechanism) == 0 && usual[i].values[k]; k++)
-			add_value(arena, o, usual[i].values[k]);
-}
-
-static struct job_option *add_option(struct source_facts *facts, const char *flag, struct found_at at)
-{
-	for (size_t i = 0; i < facts->n_options; i++)
-		if (strcmp(facts->options[i].flag, flag) == 0)
-			return NULL;
-	if (facts->n_options == INIT_C_OPTIONS_MAX || !is_clean_text(flag))
-		return NULL;
-	facts->options = init_grow(facts->arena, facts->options, facts->n_options, &facts->options_capacity,
-		sizeof(*facts->options));
-	struct job_option *o = &facts->options[facts->n_options++];
-	*o = (struct job_option){.flag = flag, .at = at, .value_at = at};
-	return o;
-}
-
 static TSNode keyword(struct arena *arena, const struct script *s, TSNode list, const char *name)
 {
 	TSNode none = {0};
@@ -153,6 +112,30 @@ static const char *flag_of(struct arena *arena, const struct script *s, TSNode l
 	return flag;
 }
 
+static void add_aliases(struct arena *arena, const struct script *s, TSNode list, struct job_option *o)
+{
+	for (uint32_t i = 0; i < ts_node_named_child_count(list); i++) {
+		const char *text = literal(arena, s, ts_node_named_child(list, i));
+		if (text && text[0] == '-' && !python_has_name(o, text) &&
+			o->n_aliases < ARRAY_LEN(o->aliases))
+			o->aliases[o->n_aliases++] = text;
+	}
+}
+
+/* One value or none, taken in the usual way. type=bool makes every word true; **common may say anything. */
+static bool is_usual_argument(struct arena *arena, const struct script *s, TSNode list)
+{
+	TSNode action = keyword(arena, s, list, "action"), value = keyword(arena, s, list, "default");
+	const char *name = literal(arena, s, action);
+	bool is_off = ts_node_is_null(value) || is_kind(value, "false") || is_kind(value, "none");
+	bool is_usual = ts_node_is_null(action) || (name && strcmp(name, "store") == 0) ||
+			(name && strcmp(name, "store_true") == 0 && is_off);
+	for (uint32_t i = 0; i < ts_node_named_child_count(list); i++)
+		is_usual &= !is_kind(ts_node_named_child(list, i), "dictionary_splat");
+	return is_usual && ts_node_is_null(keyword(arena, s, list, "nargs")) &&
+	       strcmp(node_text(arena, s, keyword(arena, s, list, "type")), "bool") != 0;
+}
+
 /* parser.add_argument("--name", default=..., choices=[...], action="store_true") */
 static void find_argument(struct arena *arena, struct script *s, TSNode call, void *context)
 {
@@ -162,19 +145,24 @@ static void find_argument(struct arena *arena, struct script *s, TSNode call, vo
 		strcmp(node_text(arena, s, field(function, "attribute")), "add_argument") != 0)
 		return;
 	const char *flag = flag_of(arena, s, list);
-	struct job_option *o = flag ? add_option(facts, flag, place_of(s, call)) : NULL;
+	struct job_option *o = flag ? python_add_option(facts, flag, place_of(s, call)) : NULL;
 	if (!o)
 		return;
 	TSNode choices = keyword(arena, s, list, "choices");
 	const char *action = literal(arena, s, keyword(arena, s, list, "action"));
-	o->is_switch = action && strncmp(action, "store_", 6) == 0 && strcmp(action, "store_const") != 0;
+	add_aliases(arena, s, list, o);
+	o->is_declared = true;
+	o->is_left_alone = !is_usual_argument(arena, s, list);
+	o->is_switch = action && strcmp(action, "store_true") == 0;
 	o->value = o->is_switch ? NULL : literal(arena, s, keyword(arena, s, list, "default"));
+	if (o->is_left_alone)
+		return;
 	for (uint32_t i = 0; !ts_node_is_null(choices) && i < ts_node_named_child_count(choices); i++) {
 		const char *text = literal(arena, s, ts_node_named_child(choices, i));
 		if (text)
-			add_value(arena, o, text);
+			python_add_value(arena, o, text);
 	}
-	add_usual_values(arena, o);
+	python_add_usual_values(arena, o);
 }
 
 /* name = 12 at the top level of a program that lets --name=value set it */
@@ -185,16 +173,16 @@ static void find_global(struct arena *arena, struct script *s, TSNode assignment
 	if (!value || !is_kind(left, "identifier") || !is_kind(ts_node_parent(statement), "module"))
 		return;
 	const char *flag = arena_printf(arena, "--%s", node_text(arena, s, left));
-	struct job_option *o = add_option(context, flag, place_of(s, assignment));
+	struct job_option *o = python_add_option(context, flag, place_of(s, assignment));
 	if (!o)
 		return;
 	o->is_joined = true;
 	o->value = value;
 	if (strcmp(value, "True") == 0 || strcmp(value, "False") == 0) {
-		add_value(arena, o, "False");
-		add_value(arena, o, "True");
+		python_add_value(arena, o, "False");
+		python_add_value(arena, o, "True");
 	}
-	add_usual_values(arena, o);
+	python_add_usual_values(arena, o);
 }
 
 /* ---- which file is the program ---- */
@@ -237,21 +225,49 @@ static const struct {
 	{"torch", "ddp", NULL, "PyTorch"},
 };
 
+/* torch, and torch.nn, but not torchvision */
 static bool imports(const struct script *s, const char *module)
 {
-	static const char *const forms[] = {"import %s", "from %s"};
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-		strbuf_addf(&text, "%.*s%s", (int)(strchr(forms[i], '%') - forms[i]), forms[i], module);
-		const char *at = s->text;
-		while ((at = strstr(at, text.buf)) != NULL) {
-			bool begins = at == s->text || at[-1] == '\n' || at[-1] == ' ';
-			at += text.len;
-			if (begins && !isalnum((unsigned char)*at) && *at != '_')
-				return true;
-		}
-	}
+	size_t n = strlen(module);
+	for (size_t i = 0; i < s->n_imports; i++)
+		if (strncmp(s->imports[i], module, n) == 0 && (!s->imports[i][n] || s->imports[i][n] == '.'))
+			return true;
 	return false;
+}
+
+static void add_import(struct arena *arena, struct script *s, const char *module)
+{
+	s->imports = init_grow(arena, s->imports, s->n_imports, &s->imports_capacity, sizeof(*s->imports));
+	s->imports[s->n_imports++] = module;
+}
+
+/* import a.b, from a.b import c, d; of "from .a" the dots are left out: the path's end says enough. */
+static void find_import(struct arena *arena, struct script *s, TSNode statement, void *context)
+{
+	(void)context;
+	TSNode from = field(statement, "module_name");
+	const char *module = node_text(arena, s, from);
+	module += strspn(module, ". ");
+	if (*module)
+		add_import(arena, s, module);
+	for (uint32_t i = 0; i < ts_node_named_child_count(statement); i++) {
+		TSNode name = ts_node_named_child(statement, i);
+		if (!ts_node_is_null(from) && ts_node_eq(name, from))
+			continue;
+		if (is_kind(name, "aliased_import"))
+			name = field(name, "name");
+		if (is_kind(name, "dotted_name"))
+			add_import(arena, s,
+				arena_printf(arena, "%s%s%s", module, *module ? "." : "",
+					node_text(arena, s, name)));
+	}
+}
+
+/* The Trainer's own loop writes the log; a program that only takes models from transformers has its own. */
+static bool has_framework(const struct script *s, size_t row)
+{
+	bool is_hf = strcmp(frameworks[row].stack, "hf") == 0;
+	return imports(s, frameworks[row].word) && (!is_hf || has(s, "Trainer("));
 }
 
 static void take_framework(const struct script *s, struct source_facts *facts)
@@ -260,7 +276,7 @@ static void take_framework(const struct script *s, struct source_facts *facts)
 	facts->stack = "ddp";
 	facts->stack_name = "Python";
 	for (size_t i = 0; i < ARRAY_LEN(frameworks); i++)
-		if (imports(s, frameworks[i].word)) {
+		if (has_framework(s, i)) {
 			facts->framework = frameworks[i].stack;
 			facts->stack = has_hook || !frameworks[i].log_stack ? frameworks[i].stack
 									    : frameworks[i].log_stack;
@@ -269,135 +285,6 @@ static void take_framework(const struct script *s, struct source_facts *facts)
 		}
 	if (has_hook)
 		facts->hook_at = (struct found_at){s->path, 1};
-}
-
-/* ---- how it is started ---- */
-
-static bool is_start_word(const char *word)
-{
-	static const char *const starters[] = {"python", "python3", "torchrun", "accelerate", "deepspeed"};
-	for (size_t i = 0; i < ARRAY_LEN(starters); i++)
-		if (strcmp(word, starters[i]) == 0)
-			return true;
-	return false;
-}
-
-/* At the program's word, behind a prompt, exec and NAME=value; n = there is none that starts Python. */
-static size_t program_of(const char *const *words, size_t n, size_t *ret_begin)
-{
-	size_t begin = 0;
-	while (begin < n && (strcmp(words[begin], "$") == 0 || strcmp(words[begin], "exec") == 0))
-		begin++;
-	size_t program = begin;
-	while (program < n && strchr(words[program], '=') && words[program][0] != '-')
-		program++;
-	*ret_begin = begin;
-	return program < n && is_start_word(words[program]) ? program : n;
-}
-
-/* The line from its environment or its program on, where it starts the script with words that need no shell.
- */
-static const char *start_in_line(struct arena *arena, const char *line, const char *script)
-{
-	size_t n, begin;
-	const char **words = make_words(arena, line, &n);
-	bool names_it = false;
-	for (size_t i = program_of(words, n, &begin) + 1; i < n; i++)
-		names_it |= strcmp(words[i], script) == 0;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (size_t i = begin; names_it && i < n && words[i][0] != '#'; i++) {
-		if (strpbrk(words[i], "$`|;&<>(){}*\\") || !is_clean_text(words[i]))
-			return NULL;
-		strbuf_addf(&text, "%s%s", text.len ? " " : "", words[i]);
-	}
-	return names_it ? arena_strdup(arena, text.buf) : NULL;
-}
-
-/* Lines that end with a backslash go on. */
-static bool find_start_in(struct repo *repo, const char *path, const char *script, struct make_facts *make)
-{
-	size_t length;
-	const char *text = repo_read(repo, path, &length);
-	int line = 1;
-	for (const char *p = text; p && *p;) {
-		CLEANUP(strbuf_release) struct strbuf whole = STRBUF_INIT;
-		int first = line;
-		for (bool more = true; more;) {
-			size_t n = strcspn(p, "\n");
-			more = n > 0 && p[n - 1] == '\\' && p[n];
-			strbuf_add(&whole, p, n - more);
-			strbuf_addch(&whole, ' ');
-			p += n + (p[n] == '\n');
-			line++;
-		}
-		const char *start = start_in_line(repo->arena, whole.buf, script);
-		if (!start)
-			continue;
-		make->run_line = start;
-		make->run_at = (struct found_at){path, first};
-		return true;
-	}
-	return false;
-}
-
-static void find_start(struct repo *repo, const char *script, struct make_facts *make)
-{
-	static const char *const kinds[] = {".sh", "Makefile", ".md", ".rst", ".txt"};
-	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
-		for (size_t i = 0; i < repo->n_files; i++) {
-			const char *path = repo->files[i];
-			bool is_it = ends_with(path, kinds[k]) || strcmp(path, kinds[k]) == 0;
-			if (is_it && find_start_in(repo, path, script, make))
-				return;
-		}
-	make->run_line = arena_printf(repo->arena, "python3 %s", script);
-}
-
-/* ---- options of the framework, which only the line that starts the job shows ---- */
-
-static const struct mechanism_spelling *spelling_of(
-	const struct catalogue *catalogue, const char *framework, const char *flag)
-{
-	for (size_t i = 0; catalogue && framework && i < catalogue->n_mechanisms; i++) {
-		const struct mechanism *m = &catalogue->mechanisms[i];
-		const struct mechanism_spelling *s = mechanism_spelling_find(m, framework, flag);
-		/* The catalogue writes some keys without the dashes that the command line wants. */
-		s = s ? s : mechanism_spelling_find(m, framework, flag + strspn(flag, "-"));
-		if (s)
-			return s;
-	}
-	return NULL;
-}
-
-static void take_line_option(const struct catalogue *catalogue, struct source_facts *facts, const char *word,
-	const char *next, struct found_at at)
-{
-	const char *equals = strchr(word, '=');
-	const char *flag = equals ? arena_strndup(facts->arena, word, (size_t)(equals - word)) : word;
-	const struct mechanism_spelling *spelling = spelling_of(catalogue, facts->framework, flag);
-	if (!spelling && !native_option_find(flag))
-		return;
-	struct job_option *o = add_option(facts, flag, at);
-	if (!o)
-		return;
-	o->is_joined = equals != NULL;
-	o->is_switch = !equals && (!next || next[0] == '-');
-	o->value = equals ? equals + 1 : o->is_switch ? NULL : next;
-	for (size_t i = 0; spelling && !o->is_switch && i < spelling->n_values; i++)
-		if (spelling->values[i].canonical[0] != '=' && strcmp(spelling->values[i].raw, "*") != 0)
-			add_value(facts->arena, o, spelling->values[i].raw);
-	add_usual_values(facts->arena, o);
-}
-
-static void read_line_options(
-	const struct make_facts *make, const struct catalogue *catalogue, struct source_facts *facts)
-{
-	size_t n;
-	const char **words = make_words(facts->arena, make->run_line, &n);
-	for (size_t i = 1; i < n; i++)
-		if (words[i][0] == '-' && words[i][1] == '-' && isalpha((unsigned char)words[i][2]))
-			take_line_option(
-				catalogue, facts, words[i], i + 1 < n ? words[i + 1] : NULL, make->run_at);
 }
 
 /* Numbers that the task asks for and no option says by its usual name: BLOCK_SIZE = 512, --block-size. */
@@ -432,6 +319,16 @@ static void index_options(struct source_facts *facts)
 
 /* ---- all of it ---- */
 
+static void read_imports(struct arena *arena, struct script *s)
+{
+	CLEANUP(syntax_free) TSTree *tree = NULL;
+	if (syntax_parse(LANGUAGE_PYTHON, s->path, s->text, s->length, &tree, NULL) != OK)
+		return;
+	s->root = ts_tree_root_node(tree);
+	visit(arena, s, "import_statement", find_import, NULL);
+	visit(arena, s, "import_from_statement", find_import, NULL);
+}
+
 static void read_options(struct script *s, struct source_facts *facts)
 {
 	CLEANUP(syntax_free) TSTree *tree = NULL;
@@ -449,21 +346,28 @@ void inspect_python_text(struct arena *arena, const char *text, size_t length, s
 	struct script s = {.path = "train.py", .text = text, .length = length};
 	*ret_facts = (struct source_facts){.arena = arena, .is_python = true};
 	ret_facts->index = c_index_build(ret_facts);
+	read_imports(arena, &s);
 	take_framework(&s, ret_facts);
 	read_options(&s, ret_facts);
 }
 
-static bool is_module_of(const struct script *program, const char *path)
+/* pkg/args.py and pkg/args/__init__.py are "pkg.args", which "args" from within pkg names, too. */
+static bool is_module_of(struct arena *arena, const struct script *program, const char *path)
 {
-	char module[256];
-	const char *name = strrchr(path, '/');
-	name = name ? name + 1 : path;
-	size_t n = strlen(name) - strlen(".py");
-	if (n == 0 || n >= sizeof(module))
-		return false;
-	memcpy(module, name, n);
-	module[n] = '\0';
-	return imports(program, module);
+	size_t n = strlen(path) - strlen(".py");
+	char *module = arena_strndup(arena, path, n);
+	if (ends_with(module, "/__init__"))
+		module[n - strlen("/__init__")] = '\0';
+	for (char *c = module; *c; c++)
+		*c = *c == '/' ? '.' : *c;
+	n = strlen(module);
+	for (size_t i = 0; i < program->n_imports; i++) {
+		size_t m = strlen(program->imports[i]);
+		const char *end = m <= n ? module + n - m : NULL;
+		if (end && strcmp(end, program->imports[i]) == 0 && (end == module || end[-1] == '.'))
+			return true;
+	}
+	return false;
 }
 
 static bool read_script(struct repo *repo, const char *path, struct script *s)
@@ -484,7 +388,7 @@ static void read_program(
 		struct script s;
 		const char *path = repo->files[i];
 		if (!ends_with(path, ".py") || strcmp(path, program->path) == 0 ||
-			!is_module_of(program, path) || !read_script(repo, path, &s))
+			!is_module_of(repo->arena, program, path) || !read_script(repo, path, &s))
 			continue;
 		sources[make->n_sources++] = path;
 		if (has(&s, "add_argument("))
@@ -493,38 +397,64 @@ static void read_program(
 	make->sources = sources;
 }
 
-/* Files whose names say it first: in a large repository not all of them are read. */
-static struct script find_program(struct repo *repo)
+static bool is_candidate(const char *path, bool is_named)
 {
-	struct script best = {0};
+	return ends_with(path, ".py") && is_named_program(path) == is_named && is_clean_text(path) &&
+	       !strchr(path, ' ');
+}
+
+static void note_other_programs(struct repo *repo, const struct script *found, size_t n,
+	const struct script *best, struct source_facts *facts)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(found[i].path, best->path) != 0)
+			strbuf_addf(&names, "%s%s", names.len ? ", " : "", found[i].path);
+	if (names.len)
+		python_add_note(
+			facts, arena_printf(repo->arena, "other programs that train: %s (init took %s)",
+				       names.buf, best->path));
+}
+
+/* Files whose names say it first: in a large repository not all of them are read. */
+static struct script find_program(struct repo *repo, struct source_facts *facts)
+{
+	struct script best = {0}, found[8];
+	size_t n_found = 0;
 	for (int pass = 0; pass < 2 && !best.score; pass++)
 		for (size_t i = 0; i < repo->n_files; i++) {
 			struct script s;
-			const char *path = repo->files[i];
-			if (!ends_with(path, ".py") || is_named_program(path) != (pass == 0) ||
-				!read_script(repo, path, &s))
+			if (!is_candidate(repo->files[i], pass == 0) ||
+				!read_script(repo, repo->files[i], &s))
 				continue;
 			s.score = score_of(&s);
 			if (s.score > best.score)
 				best = s;
+			if (s.score && n_found < ARRAY_LEN(found))
+				found[n_found++] = s;
 		}
+	if (best.score)
+		note_other_programs(repo, found, n_found, &best, facts);
 	return best;
 }
 
 bool inspect_python(struct repo *repo, const struct catalogue *catalogue, struct make_facts *ret_make,
 	struct source_facts *ret_facts)
 {
-	struct script program = find_program(repo);
-	if (!program.score || !is_clean_text(program.path) || strchr(program.path, ' '))
+	struct source_facts facts = {.arena = repo->arena, .is_python = true};
+	struct script program = find_program(repo, &facts);
+	if (!program.score)
 		return false;
 	*ret_make = (struct make_facts){.arena = repo->arena, .repo = repo, .program = program.path};
 	ret_make->program_at = (struct found_at){program.path, 1};
-	*ret_facts = (struct source_facts){.arena = repo->arena, .is_python = true};
-	take_framework(&program, ret_facts);
-	find_start(repo, program.path, ret_make);
-	ret_facts->index = c_index_build(ret_facts);
-	read_program(repo, &program, ret_make, ret_facts);
-	read_line_options(ret_make, catalogue, ret_facts);
-	index_options(ret_facts);
+	read_imports(repo->arena, &program);
+	take_framework(&program, &facts);
+	python_find_start(repo, program.path, ret_make, &facts);
+	facts.index = c_index_build(&facts);
+	read_program(repo, &program, ret_make, &facts);
+	python_read_line_options(ret_make, catalogue, &facts);
+	python_doubt_defaults(ret_make, &facts);
+	index_options(&facts);
+	*ret_facts = facts;
 	return true;
 }

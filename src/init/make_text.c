@@ -247,3 +247,11 @@ const char *make_expand(const struct make_facts *facts, const char *text, const 
 	struct expansion x = {.facts = facts, .target = target};
 	return expand(&x, text);
 }
+
+const char **make_run_words(const struct make_facts *facts, struct arena *arena, size_t *ret_count)
+{
+	*ret_count = facts->n_run_words;
+	return facts->run_words  ? facts->run_words
+	       : facts->run_line ? make_words(arena, facts->run_line, ret_count)
+				 : NULL;
+}

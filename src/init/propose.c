@@ -171,6 +171,8 @@ void propose(struct repo *repo, const struct make_facts *make, const struct sour
 	const char *slash = strrchr(repo->dir, '/');
 	p.name = slash && slash[1] && is_clean_text(slash + 1) ? slash + 1 : "job";
 	describe_stack(make, c, &p);
+	for (size_t i = 0; i < c->n_notes; i++)
+		proposal_add_note(&p, "%s", c->notes[i]);
 	if (!c->is_python)
 		propose_build(make, host, &p);
 	p.n_build_knobs = (int)p.n_knobs;

@@ -11,7 +11,7 @@
 static const char *value_today(const struct make_facts *make, struct arena *arena, const char *name)
 {
 	size_t count = 0, n = strlen(name);
-	const char **words = make->run_line ? make_words(arena, make->run_line, &count) : NULL;
+	const char **words = make_run_words(make, arena, &count);
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(words[i], name, n) == 0 && words[i][n] == '=')
 			return words[i] + n + 1;
@@ -74,14 +74,23 @@ static void propose_huge_pages(const struct make_facts *make, struct proposal *p
 }
 
 /* The program's own environment in the run target, as it is. */
-static void keep_run_environment(const struct make_facts *make, struct proposal *p)
+static void keep_run_environment(
+	const struct make_facts *make, const struct source_facts *c, struct proposal *p)
 {
 	size_t count = 0;
-	const char **words = make->run_line ? make_words(p->arena, make->run_line, &count) : NULL;
+	const char **words = make_run_words(make, p->arena, &count);
 	for (size_t i = 0; i < count && strchr(words[i], '=') && words[i][0] != '-'; i++) {
 		size_t n = strcspn(words[i], "=");
-		proposal_add_env(p, arena_strndup(p->arena, words[i], n),
-			proposal_literal(p->arena, words[i] + n + 1),
+		const char *name = arena_strndup(p->arena, words[i], n);
+		if (c->is_python && python_is_secret_name(name)) {
+			proposal_add_note(p,
+				"%s (%s) looks like a secret: left out; name it in launch.pass_env to hand "
+				"it "
+				"to the job",
+				name, place_text(p->arena, make->run_at));
+			continue;
+		}
+		proposal_add_env(p, name, proposal_literal(p->arena, words[i] + n + 1),
 			arena_printf(p->arena, "as in %s", place_text(p->arena, make->run_at)));
 	}
 }
@@ -104,5 +113,5 @@ void propose_environment(const struct make_facts *make, const struct source_fact
 			propose_openmp_row(make, &rows[i], p);
 	if (!c->is_python)
 		propose_huge_pages(make, p);
-	keep_run_environment(make, p);
+	keep_run_environment(make, c, p);
 }

@@ -17,12 +17,13 @@ enum { DATA_ENTRIES_MAX = 20000, DATA_DEPTH_MAX = 8 };
 /* Words in a file's name that say what it must not change. */
 static const struct {
 	const char *word, *reason;
+	bool is_python; /* only there */
 } frozen_words[] = {
 	{"data", "data loading"},
 	{"dataset", "data loading"},
 	{"dataloader", "data loading"},
 	{"loader", "data loading"},
-	{"loading", "data loading"},
+	{"loading", "data loading", true},
 	{"corpus", "data loading"},
 	{"tokenizer", "data loading"},
 	{"token", "data loading"},
@@ -68,10 +69,10 @@ static bool name_has_word(const char *path, const char *word)
 	return false;
 }
 
-static const char *frozen_reason(const char *path)
+static const char *frozen_reason(const char *path, bool is_python)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frozen_words); i++)
-		if (name_has_word(path, frozen_words[i].word))
+		if (frozen_words[i].is_python <= is_python && name_has_word(path, frozen_words[i].word))
 			return frozen_words[i].reason;
 	if (strncmp(path, "tests/", 6) == 0 || strncmp(path, "test/", 5) == 0)
 		return "a test";
@@ -195,7 +196,7 @@ void propose_files(
 		bool is_header = !c->is_python && has_suffix(path, ".h");
 		if ((!is_source && !is_header) || is_in_data_folder(p, path))
 			continue;
-		const char *reason = frozen_reason(path);
+		const char *reason = frozen_reason(path, c->is_python);
 		if (reason)
 			add_file(p, &p->frozen, path, reason);
 		else if (is_header || is_program_source(make, path))

@@ -6,37 +6,46 @@
 
 #include "base/units.h"
 #include "init/init_int.h"
+#include "init/launch.h"
 #include "mech/native.h"
 
-struct launch {
-	const struct make_facts *make;
-	const struct source_facts *c;
-	const struct init_host *host;
-	struct proposal *p;
-	const char **words; /* of the run line, from the program on */
-	size_t n_words;
-	const char **given; /* by option: the value on the run line, "" for a switch that is there; NULL = not
-			       there */
-	bool *is_taken;     /* by word */
-	const struct job_option *micro, *accum, *global; /* the options that split a batch */
-};
-
-static const struct native_option *row_of(const struct job_option *o)
+static const struct native_option *row_of(const struct source_facts *c, const struct job_option *o)
 {
+	if (c->is_python)
+		return o->is_left_alone ? NULL : python_option_find(o->flag);
 	const struct native_option *row = native_option_find(o->flag);
 	return row || !o->member ? row : native_option_find(o->member);
 }
 
+static const char *today(const struct launch *l, const struct job_option *o);
+
+/* Whether a Python program's lever may vary without a question: what it is today and what it may be are known
+ * to be ways of computing the same. */
+static bool is_free(const struct launch *l, const struct job_option *o, const struct native_option *row)
+{
+	if (o->is_switch)
+		return strcmp(row->mechanism, "torch_compile") == 0 ||
+		       strcmp(row->mechanism, "activation_recompute") == 0;
+	const char *value = today(l, o);
+	bool is_harmless = o->n_values >= 2 && value && python_value_is_harmless(row, value);
+	for (size_t i = 0; i < o->n_values; i++)
+		is_harmless &= python_value_is_harmless(row, o->values[i]);
+	return is_harmless;
+}
+
 static enum native_role role_of(const struct launch *l, const struct job_option *o)
 {
-	const struct native_option *row = row_of(o);
+	const struct native_option *row = row_of(l->c, o), *other = native_option_find(o->flag);
 	if (!row)
-		return NATIVE_UNKNOWN;
+		return l->c->is_python && other && other->role == NATIVE_FIXED ? NATIVE_FIXED
+									       : NATIVE_UNKNOWN;
 	if (row->role == NATIVE_BATCH)
 		return l->accum && !l->micro ? NATIVE_MICRO_BATCH : NATIVE_GLOBAL_BATCH;
 	for (size_t i = 0; i < o->n_values; i++)
 		if (native_value_is_algorithm(o->values[i]))
 			return NATIVE_FIXED;
+	if (l->c->is_python && row->role == NATIVE_LEVER && !is_free(l, o, row))
+		return NATIVE_UNKNOWN;
 	return row->role;
 }
 
@@ -78,13 +87,19 @@ static const char *unquoted(struct arena *arena, const char *word)
 static void read_run_line(struct launch *l)
 {
 	struct arena *arena = l->p->arena;
-	l->words = l->make->run_line ? make_words(arena, l->make->run_line, &l->n_words) : NULL;
+	l->words = make_run_words(l->make, arena, &l->n_words);
+	l->script = l->make->run_script;
 	while (l->n_words && strchr(l->words[0], '=') && l->words[0][0] != '-') {
 		l->words++; /* its environment: propose_environment() */
 		l->n_words--;
+		l->script--;
 	}
 	l->is_taken = arena_array(arena, l->n_words + 1, sizeof(bool));
 	l->given = arena_array(arena, l->c->n_options + 1, sizeof(*l->given));
+	if (l->c->is_python) {
+		launch_read_python_line(l);
+		return;
+	}
 	for (size_t w = 1; w < l->n_words; w++) {
 		size_t n = strcspn(l->words[w], "=");
 		for (size_t i = 0; i < l->c->n_options; i++) {
@@ -102,13 +117,13 @@ static void read_run_line(struct launch *l)
 	}
 }
 
-/* torchrun --nproc_per_node 8 */
+/* torchrun --nproc_per_node 8: words before the script */
 static void read_devices(struct launch *l)
 {
 	static const char *const names[] = {
-		"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num_gpus"};
+		"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus"};
 	l->p->devices = 1;
-	for (size_t w = 1; w < l->n_words; w++)
+	for (size_t w = 1; l->c->is_python && w < l->script; w++)
 		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 			size_t n = strlen(names[i]);
 			int64_t devices;
@@ -140,7 +155,7 @@ static void add_option_words(struct launch *l, const struct job_option *o, const
 static void keep_as_given(struct launch *l, const struct job_option *o)
 {
 	const char *given = l->given[o - l->c->options];
-	if (given && is_clean_text(given))
+	if (given && is_clean_text(given) && !l->c->is_python) /* of Python, what adds no words stays */
 		add_option_words(l, o, proposal_literal(l->p->arena, given));
 }
 
@@ -157,14 +172,17 @@ static void use_updates(struct launch *l, const struct job_option *o)
 	add_option_words(l, o, "{updates}");
 }
 
+/* "--batch-size" of a Python program on several devices is mostly that of one of them: it stays as it is. */
 static void use_global_batch(struct launch *l, const struct job_option *o)
 {
 	double rows = number_today(l, o);
-	if (rows <= 0) {
+	bool is_vague = l->c->is_python && row_of(l->c, o)->role == NATIVE_BATCH;
+	if (rows > 0 && (!is_vague || l->p->devices == 1))
+		l->p->global_batch = (struct proposed_number){rows, found_text(l, o)};
+	if (rows <= 0 || is_vague) {
 		note_unknown(l, o);
 		return;
 	}
-	l->p->global_batch = (struct proposed_number){rows, found_text(l, o)};
 	add_option_words(l, o, "{global_batch}");
 }
 
@@ -250,7 +268,7 @@ static void use_threads(struct launch *l, const struct job_option *o)
 
 static struct proposed_knob *add_option_knob(struct launch *l, const struct job_option *o)
 {
-	const struct native_option *row = row_of(o);
+	const struct native_option *row = row_of(l->c, o);
 	struct proposed_knob *knob = proposal_add_knob(l->p, o->flag + strspn(o->flag, "-"));
 	for (size_t i = 0; i < o->n_values; i++)
 		proposal_add_setting(knob, o->values[i]);
@@ -270,7 +288,7 @@ static void use_switch(struct launch *l, const struct job_option *o)
 {
 	struct proposal *p = l->p;
 	struct proposed_knob *knob = proposal_add_knob(p, o->flag + strspn(o->flag, "-"));
-	const struct native_option *row = row_of(o);
+	const struct native_option *row = row_of(l->c, o);
 	proposal_add_setting(knob, "off");
 	proposal_add_setting(knob, "on");
 	knob->reference = l->given[o - l->c->options] ? 1 : 0;
@@ -295,13 +313,16 @@ static void use_lever(struct launch *l, const struct job_option *o)
 	}
 	struct proposed_knob *knob = add_option_knob(l, o);
 	proposal_set_priors(p, knob);
+	if (l->c->is_python && strcmp(row_of(l->c, o)->mechanism, "dataloader_workers") == 0)
+		knob->ask = "each worker draws random numbers of its own: are order and augmentation of the "
+			    "data the same whatever their number? If not, remove this knob";
 	add_option_words(l, o, arena_printf(p->arena, "{%s}", knob->name));
 }
 
 /* Written as a comment: whether it may vary is not for the program to decide. */
 static void ask_before_use(struct launch *l, const struct job_option *o, const char *question)
 {
-	if (o->n_values < 2) {
+	if (o->n_values < 2 || (l->c->is_python && o->is_switch)) {
 		note_unknown(l, o);
 		return;
 	}
@@ -358,11 +379,18 @@ static bool is_first_of_role(const struct launch *l, const struct job_option *o,
 static const struct job_option *find_role(const struct source_facts *c, enum native_role role)
 {
 	for (size_t i = 0; i < c->n_options; i++) {
-		const struct native_option *row = row_of(&c->options[i]);
+		const struct native_option *row = row_of(c, &c->options[i]);
 		if (row && row->role == role)
 			return &c->options[i];
 	}
 	return NULL;
+}
+
+/* A Python program that is told both batches works out itself how many passes an update has. */
+static bool is_split_by_job(const struct launch *l, double rows, double global)
+{
+	return l->c->is_python && l->micro && !l->accum && rows > 0 && global > 0 &&
+	       fmod(global, rows * l->p->devices) == 0;
 }
 
 /* micro_batch * grad_accum == global_batch must hold today, or the pair is not what it seems. */
@@ -384,8 +412,8 @@ static void find_batch(struct launch *l)
 				p->devices > 1 ? "%s * %s of today, on each of %d devices"
 					       : "%s * %s of today",
 				micro->flag, l->accum->flag, p->devices)};
-	} else if (l->micro && !l->accum && rows > 0 && global > 0 && fmod(global, rows * p->devices) == 0) {
-		p->has_accumulation = true; /* the job works out how many passes an update has */
+	} else if (is_split_by_job(l, rows, global)) {
+		p->has_accumulation = true;
 	} else if (micro && l->accum) {
 		proposal_add_note(p, "%s and %s do not multiply to a known global batch: no micro-batch knob",
 			micro->flag, l->accum->flag);
@@ -417,6 +445,47 @@ static void describe_launch(struct launch *l)
 				  : "no run target: program and options as found";
 }
 
+static void handle_option(struct launch *l, const struct job_option *o)
+{
+	enum native_role role = role_of(l, o);
+	bool is_kept = l->c->is_python && role == NATIVE_FIXED;
+	if (is_first_of_role(l, o, role) && !is_kept)
+		handlers[role](l, o);
+	else
+		note_unknown(l, o);
+}
+
+/* What is given by options, each on its own. The caller puts them into the line. */
+static struct proposed_words *words_by_option(struct launch *l)
+{
+	struct proposal *p = l->p;
+	struct proposed_words *words = arena_array(p->arena, l->c->n_options + 1, sizeof(*words));
+	for (size_t i = 0; i < l->c->n_options; i++) {
+		struct proposed_words before = p->command;
+		p->command = (struct proposed_words){0};
+		handle_option(l, &l->c->options[i]);
+		words[i] = p->command;
+		p->command = before;
+	}
+	return words;
+}
+
+static void add_native_command(struct launch *l)
+{
+	struct proposal *p = l->p;
+	const char *program = l->n_words ? l->words[0] : arena_printf(p->arena, "./%s", l->make->program);
+	bool is_plain = l->n_words && !strchr(program, '/') && make_find_rule(l->make, program);
+	proposal_add_word(p, &p->command,
+		proposal_literal(p->arena, is_plain ? arena_printf(p->arena, "./%s", program) : program),
+		false);
+	for (size_t w = 1; w < l->n_words; w++)
+		if (!l->is_taken[w] && is_clean_text(l->words[w]))
+			proposal_add_word(p, &p->command,
+				proposal_literal(p->arena, unquoted(p->arena, l->words[w])), false);
+	for (size_t i = 0; i < l->c->n_options; i++)
+		handle_option(l, &l->c->options[i]);
+}
+
 void propose_launch(const struct make_facts *make, const struct source_facts *c, const struct init_host *host,
 	struct proposal *p)
 {
@@ -425,22 +494,9 @@ void propose_launch(const struct make_facts *make, const struct source_facts *c,
 	read_devices(&l);
 	find_batch(&l);
 	describe_launch(&l);
-	const char *program = l.n_words ? l.words[0] : arena_printf(p->arena, "./%s", make->program);
-	bool is_plain = l.n_words && !strchr(program, '/') && make_find_rule(make, program);
-	proposal_add_word(p, &p->command,
-		proposal_literal(p->arena, is_plain ? arena_printf(p->arena, "./%s", program) : program),
-		false);
-	for (size_t w = 1; w < l.n_words; w++)
-		if (!l.is_taken[w] && is_clean_text(l.words[w]))
-			proposal_add_word(p, &p->command,
-				proposal_literal(p->arena, unquoted(p->arena, l.words[w])), false);
-	for (size_t i = 0; i < c->n_options; i++) {
-		const struct job_option *o = &c->options[i];
-		enum native_role role = role_of(&l, o);
-		if (is_first_of_role(&l, o, role))
-			handlers[role](&l, o);
-		else
-			note_unknown(&l, o);
-	}
+	if (c->is_python)
+		launch_add_python_command(&l, words_by_option(&l));
+	else
+		add_native_command(&l);
 	find_seq_len(&l);
 }

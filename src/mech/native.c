@@ -108,7 +108,6 @@ static const struct native_option options[] = {
 	{"storage", NATIVE_NUMERICS, "compute_dtype", COMPUTE},
 	{"dtype", NATIVE_NUMERICS, "compute_dtype", COMPUTE},
 	{"precision", NATIVE_NUMERICS, "compute_dtype", COMPUTE},
-	{"compile", NATIVE_LEVER, "torch_compile", COMPUTE},
 	{"tile", NATIVE_LEVER, "tile_size", COMPUTE},
 	{"unroll", NATIVE_LEVER, "tile_size", COMPUTE},
 	{"workers", NATIVE_LEVER, "dataloader_workers", "data"},

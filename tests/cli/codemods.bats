@@ -44,17 +44,19 @@ PY
 
 @test "a C file, and files in no language that is read" {
 	run -0 infrarsi codemods train.c data.txt
-	lacks "data.txt"
+	has "# not read, for it is neither C nor Python: data.txt"
 }
 
 @test "mistakes" {
 	run -2 infrarsi codemods
 	has "expected source files, such as  infrarsi codemods train.py model.py"
-	run -2 infrarsi codemods .
-	has "codemods: . is a folder"
+	run -2 infrarsi codemods patches
+	has "codemods: patches is a folder"
 	run infrarsi codemods absent.py
 	[ "$status" -ne 0 ]
 	has "absent.py"
+	run -2 infrarsi codemods "$PWD/model.py"
+	has "expected a path below the current folder"
 	run -2 infrarsi codemods --only sdpaa model.py
 	has "there is no codemod 'sdpaa'"
 	printf 'a\0b' >binary.py

@@ -16,12 +16,20 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
+def causal(T):
+    mask = torch.tril(torch.ones(T, T))
+    return mask
+
+
 class Attention(nn.Module):
     def __init__(self, T, head_dim):
         super().__init__()
         self.head_dim = head_dim
-        self.attn_dropout = nn.Dropout(0.0)
-        self.p = 0.0
+        self.attn_dropout = nn.Dropout(0.1)
+        self.other_dropout = nn.Dropout2d(0.1)
+        self.maybe_dropout = nn.Dropout(0.1) if T else nn.Identity()
+        self.use = True
+        self.p = 0.1
 {init}
     def forward(self, q, k, v, mask=None):
         T = q.size(-2)
@@ -55,6 +63,9 @@ SAME = {  # name: (init, body)
     "in one line": ("", ["return F.softmax((q @ k.transpose(-2, -1)) / math.sqrt(q.size(-1)), dim=-1) @ v"]),
     "dropout around the softmax": (LOWER, [SCALE, MASK, "att = self.attn_dropout(F.softmax(att, dim=-1))", "y = att @ v", "return y"]),
     "dropout as a function": (LOWER, [SCALE, MASK, SOFTMAX, "att = F.dropout(att, p=self.p, training=self.training)", OUT]),
+    "right behind return": ("", [SCALE, SOFTMAX, "return(att @ v)"]),
+    "sizes unpacked": ("", ["B, H, T, hs = q.size()", "att = q @ k.transpose(-2, -1)", "att = att / hs ** 0.5", SOFTMAX, OUT]),
+    "an earlier product that is not used": ("", ["s = q @ k.transpose(-2, -1) / 8", "return F.softmax(q @ q.transpose(-2, -1), dim=-1) @ v"]),
     "over another variable": (LOWER, [SCALE, "masked = att.masked_fill(self.bias[:, :, :T, :T] == 0, float('-inf'))", "probs = F.softmax(masked, dim=-1)", "return (probs @ v)"]),
 }
 LEFT_ALONE = {
@@ -70,6 +81,30 @@ LEFT_ALONE = {
     "another dimension": ("", [SCALE, "att = F.softmax(att, dim=-2)", OUT]),
     "in another precision": ("", [SCALE, "att = F.softmax(att, dim=-1, dtype=torch.float32)", OUT]),
     "something in between": ("", [SCALE, "att = att - att.mean()", SOFTMAX, OUT]),
+    "a mask that was unpacked": ("", ["q, mask = mask", SCALE, "att = att.masked_fill(mask == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a mask of a loop": ("", ["for mask in [mask]:", "    pass", SCALE, "att = att.masked_fill(mask == 0, float('-inf'))", SOFTMAX, OUT]),
+    "rows from the end": (LOWER, [SCALE, "att = att.masked_fill(self.bias[:, :, 16 - T:16, :T] == 0, float('-inf'))", SOFTMAX, OUT]),
+    "one row": (LOWER, [SCALE, "att = att.masked_fill(self.bias[:, :, T - 1, :T] == 0, float('-inf'))", SOFTMAX, OUT]),
+    "every other row": (LOWER, [SCALE, "att = att.masked_fill(self.bias[:, :, :2 * T:2, :T] == 0, float('-inf'))", SOFTMAX, OUT]),
+    "rows and columns cut apart": (LOWER, ["S = k.size(-2)", SCALE, "att = att.masked_fill(self.bias[:, :, :T, :S] == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a shifted triangle": ("", ["later = torch.tril(torch.ones(T + 1, T + 1))[1:, :-1]", SCALE, "att = att.masked_fill(later == 0, float('-inf'))", SOFTMAX, OUT]),
+    "heads in between": ("self.register_buffer('bias', torch.tril(torch.ones(T, T)).view(1, T, 1, T))", [SCALE, "att = att.masked_fill(self.bias == 0, float('-inf'))", SOFTMAX, OUT]),
+    "one row of ones": ("", ["row = torch.tril(torch.ones(1, T))", SCALE, "att = att.masked_fill(row == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a triangle multiplied in place": ("", ["ok = torch.tril(torch.ones(T, T))", "ok.mul_(mask)", SCALE, "att = att.masked_fill(ok == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a triangle by another name": ("", ["ok = torch.tril(torch.ones(T, T))", "m2 = ok", "m2[:, 0] = 0", SCALE, "att = att.masked_fill(ok == 0, float('-inf'))", SOFTMAX, OUT]),
+    "a buffer that is filled elsewhere": (LOWER + "\n        self.bias.fill_(1)", [SCALE, MASK, SOFTMAX, OUT]),
+    "a buffer that is set by name": (LOWER + '\n        setattr(self, "bias", torch.ones(T, T))', [SCALE, MASK, SOFTMAX, OUT]),
+    "another dropout": ("", [SCALE, SOFTMAX, "att = self.other_dropout(att)", OUT]),
+    "a dropout that may be none": ("", [SCALE, SOFTMAX, "att = self.maybe_dropout(att)", OUT]),
+    "a dropout under a condition": ("", [SCALE, SOFTMAX, "att = F.dropout(att, p=self.p if self.use else 0.0, training=self.training)", OUT]),
+    "another product in between": ("", ["att = q @ k.transpose(-2, -1) * 0.5", "att = k @ q.transpose(-2, -1)", SOFTMAX, OUT]),
+    "in a comprehension": ("", [SCALE, SOFTMAX, "return {k: att @ v for k, v in {'a': v}.items()}"]),
+    "in a lambda": ("", [SCALE, SOFTMAX, "f = lambda q: att @ v", "return f(q)"]),
+    "the scores as values": ("", [SCALE, "probs = F.softmax(att, dim=-1)", "return probs @ att"]),
+    "a width that goes away": ("", ["att = q @ k.transpose(-2, -1)", "att = att / math.sqrt(att.size(-1))", SOFTMAX, OUT]),
+    "a scale that is a tensor": ("", ["s = q.std() ** 0.5", "att = (q @ k.transpose(-2, -1)) * s", SOFTMAX, OUT]),
+    "a scale that is multiplied": ("", ["s = 8 ** -0.5", "s *= q.mean()", "att = (q @ k.transpose(-2, -1)) * s", SOFTMAX, OUT]),
+    "a power of a parameter": ("self.g = nn.Parameter(torch.ones(1))", ["att = (q @ k.transpose(-2, -1)) * self.g ** 0.5", SOFTMAX, OUT]),
 }
 
 
@@ -116,14 +151,33 @@ with tempfile.TemporaryDirectory() as temporary:
         q, k, v = (torch.randn(2, 3, 10, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
         results = []
         for path in (before, after):
-            model = load(path).Attention(16, 8).double()
+            model = load(path).Attention(16, 8).double().eval()
             y = model(q, k, v)
-            results.append((y, *torch.autograd.grad(y.square().sum(), (q, k, v))))
+            results.append((y, *torch.autograd.grad(y.square().sum() + 0 * sum(x.sum() for x in (q, k, v)), (q, k, v))))
         error = max((a - b).abs().max().item() for a, b in zip(*results))
         text = after.read_text()
         verdict(error < 1e-12 and "softmax" not in text.split("def forward")[1], name, f"differs by {error}\n{text}")
     for i, (name, (init, body)) in enumerate(LEFT_ALONE.items()):
         proposals = codemods(write(folder, f"alone{i}", init, body))["proposals"]
         verdict(not proposals, f"left alone: {name}", proposals[0]["diff"] if proposals else "")
-print(f"codemods on torch {torch.__version__}: {len(SAME) + len(LEFT_ALONE) - failed} passed, {failed} failed")
+    # What torch's module is called.
+    body = "\n".join("    " + line for line in [SCALE, SOFTMAX, OUT])
+    for imports, wanted in (("import torch.nn.functional as F", "F."), ("from torch import nn\nimport torch.nn.functional as F", "F."),
+                            ("import torch\nimport torch.nn.functional as F", "torch.nn.functional."),
+                            ("import mylib as F", None), ("import torch as t\nimport mylib as F", None)):
+        path = folder / "imports.py"
+        path.write_text(f"import math\n{imports}\n\n\ndef f(q, k, v):\n{body}\n")
+        diffs = [p["diff"] for p in codemods(path)["proposals"]]
+        verdict(not diffs if wanted is None else bool(diffs) and f" {wanted}scaled_dot" in diffs[0], f"imports: {imports!r}", str(diffs))
+    # A subclass with a mask of its own; a member that is replaced from outside.
+    for tail in ("class B(Attention):\n    def __init__(self):\n        super().__init__(4, 4)\n        self.register_buffer('bias', None)\n",
+                 "a = Attention(4, 4)\na.bias = torch.ones(4, 4)\n"):
+        path = write(folder, "outside", LOWER, [SCALE, MASK, SOFTMAX, OUT])
+        path.write_text(path.read_text() + "\n\n" + tail)
+        verdict(not codemods(path)["proposals"], f"left alone: {tail.splitlines()[0]}")
+    deep = folder / "deep.py"
+    deep.write_text("import torch\ndef f(a):\n    x = softmax(" + " + ".join(["a"] * 30000) + ")\n    return x\n")
+    verdict(not codemods(deep)["proposals"], "left alone: a sum of 30,000 terms")
+    n_more = 8
+print(f"codemods on torch {torch.__version__}: {len(SAME) + len(LEFT_ALONE) + n_more - failed} passed, {failed} failed")
 sys.exit(failed != 0)

@@ -18,9 +18,8 @@
 
 #define TORCH "import torch\nfrom torch import optim\n"
 #define ATTENTION(scale, mask, between, tail)                                                                \
-	"import math, torch\nimport torch.nn.functional as F\nbias = torch.tril(torch.ones(4, 4))\n"         \
-	"def attend(self, q, k, v, T):\n"                                                                    \
-	"    att = (q @ k.transpose(-2, -1)) " scale "\n"                                                    \
+	"import math, torch\nimport torch.nn.functional as F\ndef attend(self, q, k, v, T):\n"               \
+	"    bias = torch.tril(torch.ones(T, T))\n    att = (q @ k.transpose(-2, -1)) " scale "\n"           \
 	"    att = att.masked_fill(" mask ", float('-inf'))\n" between                                       \
 	"    att = F.softmax(att, dim=-1)\n    y = att @ v\n    return " tail "\n"
 #define USUAL_SCALE "* (1.0 / math.sqrt(k.size(-1)))"

@@ -297,8 +297,8 @@ static void argparse_job(void **state)
 	struct task task;
 	init_fixture("torch", &p, &report, &task);
 	assert_string_equal(task.stack, "ddp");
-	check_argv(&task, "python3 pretrain_small.py corpus.bin --max-steps 30 --micro-batch-size 4 "
-			  "--grad-accum-steps 4 --attention sdpa --num-workers 2");
+	check_argv(&task, "python3 pretrain_small.py corpus.bin --max-steps 30 --attention sdpa "
+			  "--grad-accum-steps 4 --micro-batch-size 4 --num-workers 2");
 	check_knob(&task, "micro_batch", "1 2 *4 8 16", "micro_batch_size");
 	check_knob(&task, "attention", "eager *sdpa flash", "attention_backend");
 	check_knob(&task, "activation_checkpointing", "*off on", "activation_recompute");
@@ -327,8 +327,8 @@ static void globals_job(void **state)
 	struct init_report report;
 	struct task task;
 	init_fixture("globals", &p, &report, &task);
-	check_argv(&task, "python train.py --gradient_accumulation_steps=40 --batch_size=8 --max_iters=30 "
-			  "--compile=False");
+	check_argv(&task, "python train.py --batch_size=8 --compile=False --gradient_accumulation_steps=40 "
+			  "--block_size=1024 --max_iters=30");
 	check_knob(&task, "micro_batch", "1 2 4 *8 16 32 64", "micro_batch_size");
 	check_knob(&task, "compile", "*False True", "torch_compile");
 	assert_true(task.contract.global_batch == 320);
@@ -348,9 +348,9 @@ static void launcher_job(void **state)
 	struct task task;
 	init_fixture("hf", &p, &report, &task);
 	assert_string_equal(task.stack, "log:hf-trainer");
-	check_argv(&task, "torchrun --nproc_per_node 8 finetune.py --bf16 --output_dir out --max_steps 30 "
+	check_argv(&task, "torchrun --nproc_per_node 8 finetune.py --output_dir out --max_steps 30 "
 			  "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --optim "
-			  "adamw_torch --dataloader_num_workers 2");
+			  "adamw_torch --bf16 --dataloader_num_workers 2");
 	check_knob(&task, "micro_batch", "1 *2 4 8", "micro_batch_size");
 	check_knob(&task, "dataloader_num_workers", "0 1 *2 4 8", "dataloader_workers");
 	assert_int_equal(task.launch.devices_per_node, 8);

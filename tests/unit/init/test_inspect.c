@@ -160,6 +160,9 @@ static void native_options(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(native_option_find(cases[i].name)->role, cases[i].role);
 	assert_null(native_option_find("--zebra"));
+	assert_null(native_option_find("--compile")); /* of Python programs only */
+	assert_string_equal(python_option_find("--torch-compile")->mechanism, "torch_compile");
+	assert_null(python_option_find("--warmup-steps"));
 	assert_true(native_value_is_algorithm("SGD"));
 	assert_false(native_value_is_algorithm("fused"));
 	assert_string_equal(native_build_find_flag("-Ofast")->mechanism, "cc_fast_math");

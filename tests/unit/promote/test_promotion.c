@@ -49,9 +49,11 @@ static const struct script scripts[] = {
 	{"or less, and still faster", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W smaller end(1)",
 		120, {0.13}, 0},
 	{"or not at all: the next one is tried", {0.1, 0.15}, {0}, 0,
-		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused o(2,2,2) r0 c0 c1 r1 j C(2,120) R R W held end(2)",
+		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused o(2,2,2) r0 c0 c1 r1 j C(2,120) R R W held "
+		"end(2)",
 		120, {0.2}, 0},
-	{"or not valid", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused end(0)", 120, {-0.1}, 0},
+	{"or not valid", {0.1}, {0}, 0, "o(1,1,2) r0 c0 c1 r1 j C(1,120) R R W refused end(0)", 120, {-0.1},
+		0},
 	{"a longer reference that fails is run again", {0.1}, {0}, 0,
 		"o(1,1,2) r0 c0 c1 r1 j C(1,120) R R R R W held end(1)", 120, {0}, 2},
 	{"and says nothing of the winner where it always fails", {0.1}, {0}, 0,
@@ -121,9 +123,8 @@ static void lengthen(
 	double longer_s = script->longer_s[step->trial - 1];
 	double winner_s = longer_s ? fabs(longer_s) : duel_s(script, step->trial);
 	bool is_winner = step->is_candidate_side;
-	bool fails =
-		is_winner ? longer_s < 0
-			  : state_winner(&w->state)->open.reference_failures < script->failing_longer;
+	bool fails = is_winner ? longer_s < 0
+			       : state_winner(&w->state)->open.reference_failures < script->failing_longer;
 	strbuf_addch(trace, is_winner ? 'W' : 'R');
 	assert_int_equal(step->updates, script->confirm);
 	world_finish(w, is_winner ? ROLE_CONFIRMATION : ROLE_LONGER_REFERENCE, 0,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit/audit_int.h"
+#include "base/strbuf.h"
 
 /* `if (step % 2 == 0)` and the like around anything but printing. */
 static void check_step_conditions(struct change *change)
@@ -28,6 +29,50 @@ static void check_step_conditions(struct change *change)
 	}
 }
 
+/* What a branch does: its text without blanks, directives and the braces around it. */
+static void branch_text(const struct source *source, TSNode branch, struct strbuf *text)
+{
+	if (node_is(branch, "else_clause"))
+		branch = ts_node_named_child(branch, 0);
+	uint32_t end = ts_node_end_byte(branch);
+	bool begins_line = false;
+	for (uint32_t at = ts_node_start_byte(branch); at < end; at++) {
+		if (begins_line && source->text[at] == '#')
+			while (at + 1 < end && source->text[at] != '\n')
+				at++;
+		begins_line = source->text[at] == '\n' || (begins_line && strchr(" \t", source->text[at]));
+		if (!strchr(" \t\r\n", source->text[at]))
+			strbuf_addch(text, source->text[at]);
+	}
+	bool has_braces = text->len >= 2 && text->buf[0] == '{' && text->buf[text->len - 1] == '}';
+	if (has_braces) {
+		memmove(text->buf, text->buf + 1, text->len - 2);
+		text->len -= 2;
+		text->buf[text->len] = '\0';
+	}
+}
+
+static uint64_t conditions_of(const struct guard *guards)
+{
+	return guards ? guards->conditions : 0;
+}
+
+/* if (...) { A } else { A }, but for directives, and no other condition is new: A is done whatever happens.
+ */
+static bool is_done_either_way(const struct fact *f, const struct guard *guard)
+{
+	TSNode other = node_is(guard->node, "if_statement")
+			       ? ts_node_child_by_field_name(guard->node, "alternative", 11)
+			       : (TSNode){.id = NULL};
+	if (ts_node_is_null(other) || conditions_of(f->guards) != guard->conditions ||
+		conditions_of(guard->up) != conditions_of(f->twin->guards))
+		return false;
+	CLEANUP(strbuf_release) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+	branch_text(f->source, ts_node_child_by_field_name(guard->node, "consequence", 11), &a);
+	branch_text(f->source, other, &b);
+	return a.len > 0 && a.len == b.len && memcmp(a.buf, b.buf, a.len) == 0;
+}
+
 /* In functions of the optimizer, assignments must stay unconditional too. */
 static void check_assignments(struct change *change)
 {
@@ -37,7 +82,7 @@ static void check_assignments(struct change *change)
 			!word_in(f->function, WORDS_UPDATE) || node_is(f->node, "init_declarator"))
 			continue;
 		const struct guard *guard = added_guard(change, f->twin, f, WORDS_COUNT);
-		if (!guard)
+		if (!guard || is_done_either_way(f, guard))
 			continue;
 		bool periodic = depends_on_step(guard->text) || text_has_token(guard->text, "%") ||
 				strcmp(guard->text, "never") == 0;
@@ -56,7 +101,7 @@ static void check_calls_within(struct change *change)
 			word_in(f->name, WORDS_ALLOCATE))
 			continue;
 		const struct guard *guard = added_guard(change, f, f->twin, WORDS_UPDATE);
-		if (!guard)
+		if (!guard || is_done_either_way(f->twin, guard))
 			continue;
 		/* leaving out what is zero changes nothing, where it is a factor */
 		bool zero = text_contains(guard->text, "!= 0") || text_contains(guard->text, "== 0");

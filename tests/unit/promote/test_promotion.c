@@ -157,6 +157,7 @@ static enum promotion_kind take_step(struct world *w, const struct script *scrip
 	world_load(w);
 	assert_int_equal(promotion_next(&w->state, script->confirm, &again, &w->error), OK);
 	assert_true(step.kind == again.kind && step.finalist == again.finalist && step.pair == again.pair);
+	step = again; /* what it points to belongs to the state as it was loaded last */
 	if (step.kind != PROMOTION_OVER && trace->len)
 		strbuf_addch(trace, ' ');
 	switch (step.kind) {

@@ -4,11 +4,16 @@
  *
  * Two long runs of the reference, for how far it differs from itself is what its losses and times are held
  * against, then one of the winner. Its gain g over the mean of both has at most the noise of one pair, sigma
- * of the duel with its nu degrees of freedom: held     g > 0 and g >= d - t sqrt(1 + 1/n) sigma, d the duel's
- * gain over n pairs: no evidence of less smaller  else, and g - t sigma > 0: less than the duel's, and
- * faster; then g is what is delivered refused  else, or the run is not valid against the long references with
- * t = t_{0.975, nu}. Nothing that the duel did not deliver is delivered by it, so the duel's chance of error
- * stays as it is.
+ * of the duel with its nu degrees of freedom. With d the duel's gain over n pairs, t = t_{0.975, nu} and the
+ * gate within which the search takes gains for equal, it is
+ *
+ *     held     where g > 0 and g >= d - max(t sqrt(1 + 1/n) sigma, gate): no evidence of less that matters
+ *
+ *     smaller  else, where g - t sigma > 0: less than the duel's, and faster; then g is what is delivered
+ *
+ *     refused  else, or where the run is not valid against the long references.
+ *
+ * Nothing that the duel did not deliver is delivered by it, so the duel's chance of error stays as it is.
  */
 #include "base/base.h"
 
@@ -39,13 +44,13 @@ static double reference_ln(const struct confirmation *c)
 	return sum / (double)c->n_references;
 }
 
-static void measure(const struct duel *d, struct confirmation *c)
+static void measure(const struct duel *d, double gate_ln, struct confirmation *c)
 {
 	double t = student_t_quantile(0.975, d->result.nu), sigma = d->result.sigma;
 	c->gain_ln = reference_ln(c) - log(c->candidate.time_s);
 	c->low_ln = c->gain_ln - t * sigma;
 	c->high_ln = c->gain_ln + t * sigma;
-	double least = d->result.gain_ln - t * sqrt(1 + 1.0 / d->result.pairs) * sigma;
+	double least = d->result.gain_ln - fmax(t * sqrt(1 + 1.0 / d->result.pairs) * sigma, gate_ln);
 	c->outcome = c->gain_ln > 0 && c->gain_ln >= least ? CONFIRMATION_HELD
 		     : c->low_ln > 0                       ? CONFIRMATION_SMALLER
 							   : CONFIRMATION_REFUSED;
@@ -84,7 +89,7 @@ static void judge(const struct state *s, const struct duel *d, struct promotion_
 		c.outcome = CONFIRMATION_REFUSED;
 		c.reason = v->primary >= 0 ? v->items[v->primary].reason : "no usable step times";
 	} else {
-		measure(d, &c);
+		measure(d, s->noise.gate, &c);
 		const char *held = held_by(trial_numbered(s, d->trial), v);
 		if (held) {
 			c.outcome = CONFIRMATION_REFUSED;

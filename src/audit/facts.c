@@ -195,13 +195,10 @@ static void add_node(const struct source *source, TSNode node, bool is_in_hint, 
 			operand = hinted(source, at);
 		if (is_leaf)
 			add_leaf(source, at, type, text, &comma);
-		if (!ts_node_is_null(operand))
+		bool is_hinted = !ts_node_is_null(operand);
+		if (is_hinted)
 			add_node(source, operand, true, text);
-		else if (!is_leaf && ts_tree_cursor_goto_first_child(&cursor))
-			continue;
-		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
-			if (!ts_tree_cursor_goto_parent(&cursor))
-				break;
+		more = is_leaf || is_hinted ? syntax_next_outside(&cursor) : syntax_next(&cursor);
 	}
 	ts_tree_cursor_delete(&cursor);
 }

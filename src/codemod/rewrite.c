@@ -101,15 +101,10 @@ void visit_kind(struct rewrite *r, TSNode top, const char *kind, visit_fn visit,
 	if (ts_node_is_null(top))
 		return;
 	TSTreeCursor cursor = ts_tree_cursor_new(top);
-	for (bool more = true; more;) {
+	for (bool more = true; more; more = syntax_next(&cursor)) {
 		TSNode node = ts_tree_cursor_current_node(&cursor);
 		if (node_is_kind(node, kind))
 			visit(r, node, context);
-		if (ts_tree_cursor_goto_first_child(&cursor))
-			continue;
-		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
-			if (!ts_tree_cursor_goto_parent(&cursor))
-				break;
 	}
 	ts_tree_cursor_delete(&cursor);
 }

@@ -73,15 +73,10 @@ typedef void (*visit_fn)(struct arena *arena, struct script *s, TSNode node, voi
 static void visit(struct arena *arena, struct script *s, const char *kind, visit_fn visitor, void *context)
 {
 	TSTreeCursor cursor = ts_tree_cursor_new(s->root);
-	for (bool more = true; more;) {
+	for (bool more = true; more; more = syntax_next(&cursor)) {
 		TSNode node = ts_tree_cursor_current_node(&cursor);
 		if (is_kind(node, kind))
 			visitor(arena, s, node, context);
-		if (ts_tree_cursor_goto_first_child(&cursor))
-			continue;
-		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
-			if (!ts_tree_cursor_goto_parent(&cursor))
-				break;
 	}
 	ts_tree_cursor_delete(&cursor);
 }

@@ -49,6 +49,19 @@ void syntax_free(TSTree **tree)
 	*tree = NULL;
 }
 
+bool syntax_next_outside(TSTreeCursor *cursor)
+{
+	while (!ts_tree_cursor_goto_next_sibling(cursor))
+		if (!ts_tree_cursor_goto_parent(cursor))
+			return false;
+	return true;
+}
+
+bool syntax_next(TSTreeCursor *cursor)
+{
+	return ts_tree_cursor_goto_first_child(cursor) || syntax_next_outside(cursor);
+}
+
 size_t syntax_error_count(const TSTree *tree)
 {
 	TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(tree));
@@ -56,11 +69,7 @@ size_t syntax_error_count(const TSTree *tree)
 	for (bool more = true; more;) {
 		TSNode node = ts_tree_cursor_current_node(&cursor);
 		count += ts_node_is_missing(node) || strcmp(ts_node_type(node), "ERROR") == 0;
-		if (ts_node_has_error(node) && ts_tree_cursor_goto_first_child(&cursor))
-			continue;
-		while (!(more = ts_tree_cursor_goto_next_sibling(&cursor)))
-			if (!ts_tree_cursor_goto_parent(&cursor))
-				break;
+		more = ts_node_has_error(node) ? syntax_next(&cursor) : syntax_next_outside(&cursor);
 	}
 	ts_tree_cursor_delete(&cursor);
 	return count;

@@ -20,6 +20,11 @@ enum err_code syntax_parse(enum language language, const char *path, const char 
 	TSTree **ret_tree, struct err *reterr) MUST_CHECK;
 void syntax_free(TSTree **tree); /* for CLEANUP() */
 
+/* On to the next node of the cursor's tree in the order of the text, the node before what is in it; the
+ * second leaves out what is in the current node. false: there is no other. */
+bool syntax_next(TSTreeCursor *cursor);
+bool syntax_next_outside(TSTreeCursor *cursor);
+
 /* Nodes where the grammar did not fit: errors and missing tokens. */
 size_t syntax_error_count(const TSTree *tree);
 

@@ -45,6 +45,15 @@ search() { # MODE ARGUMENTS...: that setting is the only change
 		--fix define=-DLONG --fix "mode=$1" "${@:2}"
 }
 
+has_references() { [ "$(grep -c "over 200 updates  reference" out.txt)" -eq 2 ]; }
+
+begin_confirmation() { # sets $pid: a run that goes on once its confirmation over 200 updates has both references
+	"$INFRARSI" run --accept-noise --trials 1 --fix algorithm=plain --fix micro_batch=1 --fix cache=off \
+		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
+	pid=$!
+	wait_until 60 has_references
+}
+
 confirmations() { # EXPRESSION over `c`, the list of them
 	infrarsi report --json | python3 -c 'import json, sys
 c = json.load(sys.stdin)["confirmations"]
@@ -127,18 +136,11 @@ print(eval(sys.argv[1]))' "$1"
 }
 
 @test "stopped in the middle, it goes on where it was" {
-	"$INFRARSI" run --accept-noise --trials 1 --fix algorithm=plain --fix micro_batch=1 --fix cache=off \
-		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
-	pid=$!
-	for _ in $(seq 600); do
-		[ "$(grep -c "over 200 updates  reference" out.txt)" -eq 2 ] && break
-		sleep 0.1
-	done
+	begin_confirmation
 	kill -INT "$pid"
 	code=0
 	wait "$pid" || code=$?
 	equals 4 "$code"
-	grep -q "over 200 updates  reference" out.txt
 	run -0 infrarsi report
 	has "Next: infrarsi run"
 	run -0 search steady --confirm 200
@@ -148,13 +150,7 @@ print(eval(sys.argv[1]))' "$1"
 }
 
 @test "killed in the middle: what ran is there, and the confirmation is carried on" {
-	"$INFRARSI" run --accept-noise --trials 1 --fix algorithm=plain --fix micro_batch=1 --fix cache=off \
-		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
-	pid=$!
-	for _ in $(seq 600); do
-		[ "$(grep -c "over 200 updates  reference" out.txt)" -eq 2 ] && break
-		sleep 0.1
-	done
+	begin_confirmation
 	kill -KILL "$pid"
 	wait "$pid" || true
 	run -0 search steady --confirm 200

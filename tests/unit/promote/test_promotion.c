@@ -380,6 +380,22 @@ static void a_delivered_winner_is_confirmed_later(void **unused)
 		}
 }
 
+/* `begins` may be NULL: the entry of the confirmation that `body` is to end. */
+static void check_refused_after_duel(const char *begins, const char *body, const char *says)
+{
+	CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
+	static const struct script script = {"", {0.1}, {0}, 0, "", 0, {0}, 0};
+	struct world w;
+	world_open(&w, NULL);
+	write_search(&w, &script);
+	play(&w, &script, &trace);
+	if (begins)
+		world_entry(&w, ENTRY_ACCEPT, 1, NULL, "%s", begins);
+	world_entry(&w, ENTRY_ACCEPT, 1, NULL, "%s", body);
+	world_refused(&w, says);
+	world_close(&w);
+}
+
 static void entries_of_a_confirmation_are_checked(void **unused)
 {
 	(void)unused;
@@ -391,17 +407,8 @@ static void entries_of_a_confirmation_are_checked(void **unused)
 		{"{\"what\":\"confirm\",\"trial\":1,\"updates\":-3}", "expected positive integers"},
 		{"{\"what\":\"confirmed\",\"outcome\":\"held\"}", "without its beginning"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
-		static const struct script script = {"", {0.1}, {0}, 0, "", 0, {0}, 0};
-		struct world w;
-		world_open(&w, NULL);
-		write_search(&w, &script);
-		play(&w, &script, &trace);
-		world_entry(&w, ENTRY_ACCEPT, 1, NULL, "%s", cases[i].body);
-		world_refused(&w, cases[i].says);
-		world_close(&w);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		check_refused_after_duel(NULL, cases[i].body, cases[i].says);
 }
 
 static void outcomes_of_a_confirmation_are_checked(void **unused)
@@ -417,18 +424,9 @@ static void outcomes_of_a_confirmation_are_checked(void **unused)
 		 "0.3}",
 			"expected a gain above 0"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		CLEANUP(strbuf_release) struct strbuf trace = STRBUF_INIT;
-		static const struct script script = {"", {0.1}, {0}, 0, "", 0, {0}, 0};
-		struct world w;
-		world_open(&w, NULL);
-		write_search(&w, &script);
-		play(&w, &script, &trace);
-		world_entry(&w, ENTRY_ACCEPT, 1, NULL, "{\"what\":\"confirm\",\"trial\":1,\"updates\":60}");
-		world_entry(&w, ENTRY_ACCEPT, 1, NULL, "%s", cases[i].body);
-		world_refused(&w, cases[i].says);
-		world_close(&w);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		check_refused_after_duel(
+			"{\"what\":\"confirm\",\"trial\":1,\"updates\":60}", cases[i].body, cases[i].says);
 }
 
 /* The audit wants a person to look at the patch of the fastest trial: the next best is promoted meanwhile,

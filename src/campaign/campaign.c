@@ -42,7 +42,10 @@ static enum err_code make_folders(struct campaign *c, struct err *reterr)
 static enum err_code open_ledger(struct campaign *c, enum campaign_mode mode, struct err *reterr)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", c->dir);
-	return ledger_open(path, mode == CAMPAIGN_WRITE ? LEDGER_WRITE : LEDGER_READ, &c->ledger, reterr);
+	if (mode == CAMPAIGN_WRITE)
+		return ledger_open(path, LEDGER_WRITE, &c->ledger, reterr);
+	c->was_at_work = ledger_is_held(path, &c->worker);
+	return ledger_open(path, LEDGER_READ, &c->ledger, reterr);
 }
 
 static enum err_code read_lock(struct campaign *c, struct err *reterr)

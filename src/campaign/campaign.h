@@ -82,6 +82,10 @@ struct campaign {
 	struct lock lock;
 	const char *dir; /* absolute path of .infrarsi */
 	struct ledger *ledger;
+	/* CAMPAIGN_READ: the process that was at work here when the ledger was about to be read; 0 = unknown.
+	 * Where none was, the state is the last word; asked afterwards, it might miss how the work ended. */
+	bool was_at_work;
+	long worker;
 	struct runner runner;
 	struct receipt_keys keys;
 	struct snapshot snapshot;

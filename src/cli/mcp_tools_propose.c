@@ -50,10 +50,9 @@ static enum err_code put(struct mcp_app *app, const struct campaign *c, const ch
 	struct mcp_result *result, struct err *reterr)
 {
 	char name[INBOX_NAME_SIZE];
-	long worker = 0;
 	const struct inbox_item item = {.proposer = proposer_name, .measure = measure, .answer = answer};
 	TRY(inbox_put(c->dir, &item, name, reterr));
-	bool is_at_work = mcp_is_at_work(app, c->dir, &worker);
+	bool is_at_work = mcp_was_at_work(app, c);
 	json_object_set_new(result->data, "accepted", json_true());
 	json_object_set_new(result->data, "inbox", json_string(name));
 	json_object_set_new(result->data, "at_work", json_boolean(is_at_work));

@@ -134,8 +134,7 @@ static void add_worker(struct mcp_app *app, const struct standing *at, json_t *j
 static void describe(struct mcp_app *app, const struct campaign *c, struct mcp_result *result)
 {
 	const struct state *s = &c->state;
-	struct standing at = {0};
-	at.is_at_work = mcp_is_at_work(app, c->dir, &at.worker);
+	struct standing at = {.is_at_work = mcp_was_at_work(app, c), .worker = c->worker};
 	find_stage(c, &at);
 	json_t *json = json_object();
 	struct strbuf *text = &result->text;
@@ -185,6 +184,7 @@ MCP_TOOL_CALL(mcp_status)
 			"a person writes the task file with  infrarsi init, in the job's folder", result);
 		return OK;
 	}
+	mcp_run_poll(&app->run);
 	enum err_code code = cli_open(app->common, CAMPAIGN_READ, NULL, &c, reterr);
 	if (code == ERR_NOT_FOUND) {
 		describe_nothing("reference not measured",

@@ -68,14 +68,13 @@ static bool has_news(const struct mcp_app *app, const struct state *s)
 
 static enum err_code check_idle(struct mcp_app *app, const struct campaign *c, struct err *reterr)
 {
-	long pid = 0;
-	if (!mcp_is_at_work(app, c->dir, &pid))
+	if (!mcp_was_at_work(app, c))
 		return OK;
 	if (app->run.pid)
 		return err_set(reterr, ERR_STATE, "a %s that this server started is at work; next: wait",
 			app->run.what);
 	return err_set(reterr, ERR_STATE,
-		"another infrarsi (process %ld) is working on this campaign; next: wait", pid);
+		"another infrarsi (process %ld) is working on this campaign; next: wait", c->worker);
 }
 
 static enum err_code start(struct mcp_app *app, const struct campaign *c, const char *what, int trials,
@@ -188,8 +187,7 @@ static json_t *news_to_json(struct mcp_app *app, const struct state *s, struct s
 static void describe_news(struct mcp_app *app, const struct campaign *c, struct mcp_result *result)
 {
 	const struct state *s = &c->state;
-	long pid = 0;
-	bool is_at_work = mcp_is_at_work(app, c->dir, &pid);
+	bool is_at_work = mcp_was_at_work(app, c);
 	json_t *json = json_object(), *news = news_to_json(app, s, &result->text);
 	json_t *end = app->run.has_ended ? mcp_run_end_to_json(&app->run, true) : json_null();
 	app->run.has_ended = false;
@@ -233,13 +231,12 @@ MCP_TOOL_CALL(mcp_wait)
 {
 	struct mcp_app *app = context;
 	struct campaign c = {0};
-	long pid = 0;
 	double seconds = json_number_of(call->arguments, "seconds");
 	TRY(mcp_open(app, &c, reterr));
 	follow(app, &c.state);
 	free(app->dir);
 	app->dir = xstrdup(c.dir);
-	bool is_over = !mcp_is_at_work(app, c.dir, &pid) || has_news(app, &c.state) || seconds == 0;
+	bool is_over = !mcp_was_at_work(app, &c) || has_news(app, &c.state) || seconds == 0;
 	if (is_over || !call->may_wait || app->n_waits == MCP_WAITS) {
 		describe_news(app, &c, result);
 	} else {
@@ -276,11 +273,18 @@ static void describe_for_waits(struct mcp_app *app, struct mcp_result *result)
 	result->is_error = true;
 }
 
+static bool is_somebody_at_work(struct mcp_app *app)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", app->dir);
+	long pid = 0;
+	mcp_run_poll(&app->run);
+	return app->run.pid || ledger_is_held(path, &pid);
+}
+
 static bool news_came(struct mcp_app *app)
 {
 	struct campaign c = {0};
-	long pid = 0;
-	if (!mcp_is_at_work(app, app->dir, &pid))
+	if (!is_somebody_at_work(app))
 		return true;
 	if (!ledger_changed(app))
 		return false;

@@ -16,14 +16,9 @@ enum err_code mcp_open(struct mcp_app *app, struct campaign *ret_campaign, struc
 	return cli_open_recorded(app->common, ret_campaign, reterr);
 }
 
-bool mcp_is_at_work(struct mcp_app *app, const char *dir, long *ret_pid)
+bool mcp_was_at_work(const struct mcp_app *app, const struct campaign *c)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", dir);
-	mcp_run_poll(&app->run);
-	if (!app->run.pid)
-		return ledger_is_held(path, ret_pid);
-	*ret_pid = app->run.pid;
-	return true;
+	return app->run.pid || c->was_at_work;
 }
 
 /* An end that says nothing of the configuration (a fault of the host, a stop) is in no request. */

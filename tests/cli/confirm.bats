@@ -51,7 +51,7 @@ begin_confirmation() { # sets $pid: a run that goes on once its confirmation ove
 	"$INFRARSI" run --accept-noise --trials 1 --fix algorithm=plain --fix micro_batch=1 --fix cache=off \
 		--fix define=-DLONG --fix mode=steady --confirm 200 >out.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 60 has_references
+	wait_until 120 has_references
 }
 
 confirmations() { # EXPRESSION over `c`, the list of them

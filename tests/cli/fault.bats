@@ -211,7 +211,7 @@ SH
 	echo 120000 >"$BATS_TEST_TMPDIR/limit"
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start define=-DHEAVY >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 60 has_entry transient
+	wait_until 120 has_entry transient
 	echo 8000000 >"$BATS_TEST_TMPDIR/limit"
 	wait $pid
 	output=$(cat output.txt)

@@ -110,7 +110,7 @@ killed_at_random() { # SEED TIMES SHORTEST_S LONGEST_S ARGUMENTS of run: the cal
 		outcome=0
 		wait "$pid" || outcome=$?
 		[ "$outcome" -ne 137 ] || hits=$((hits + 1))
-		wait_until 20 no_job_is_left
+		wait_until 120 no_job_is_left
 	done
 	echo "# moments from seed $seed: $hits of $times hit a run at work" >&3
 }

@@ -42,10 +42,10 @@ job_runs_as() { # MODE
 @test "SIGKILL of doctor: the next one goes on" {
 	"$INFRARSI" doctor --new >/dev/null 2>&1 3>&- &
 	pid=$!
-	wait_until 30 has_receipts
+	wait_until 120 has_receipts
 	kill -KILL $pid
 	wait $pid || true
-	wait_until 20 no_job_is_left
+	wait_until 120 no_job_is_left
 	run -0 infrarsi doctor
 	has "(4 runs)"
 	books_balance
@@ -59,19 +59,19 @@ has_receipts() { # of a campaign that is younger than the template's
 	modes "normal, hang"
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=hang >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 20 job_runs_as hang
+	wait_until 120 job_runs_as hang
 	kill -KILL "$(pgrep -P $pid -f __supervise)"
-	wait_until 20 has_entry transient
+	wait_until 120 has_entry transient
 	kill -INT $pid
 	wait $pid || true
-	wait_until 20 no_job_is_left
+	wait_until 120 no_job_is_left
 	equals 0 "$(ledger "select count(*) from entry where kind = 'finished' and trial = 1")"
 }
 
 @test "Ctrl-C: exit 4, and run goes on" {
 	"$INFRARSI" run --accept-noise >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 30 grep -q "^  1  " output.txt
+	wait_until 120 grep -q "^  1  " output.txt
 	kill -INT $pid
 	outcome=0
 	wait $pid || outcome=$?
@@ -88,7 +88,7 @@ has_receipts() { # of a campaign that is younger than the template's
 @test "TERM is Ctrl-C, also for doctor, also as JSON" {
 	"$INFRARSI" doctor --new --json >output.txt 2>errors.txt 3>&- &
 	pid=$!
-	wait_until 30 has_receipts
+	wait_until 120 has_receipts
 	kill -TERM $pid
 	outcome=0
 	wait $pid || outcome=$?
@@ -121,7 +121,7 @@ has_receipts() { # of a campaign that is younger than the template's
 	run -0 infrarsi doctor --new --hurry
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=stubborn >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 20 job_runs_as stubborn
+	wait_until 120 job_runs_as stubborn
 	kill -INT $pid
 	outcome=0
 	wait $pid || outcome=$?
@@ -138,7 +138,7 @@ has_receipts() { # of a campaign that is younger than the template's
 	modes "normal, hang"
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=hang >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 20 job_runs_as hang
+	wait_until 120 job_runs_as hang
 	run -2 infrarsi run --accept-noise
 	has "another infrarsi (process $pid) is working on this campaign"
 	run -0 infrarsi report # reading is always possible

@@ -210,7 +210,7 @@ SH
 	begin_again
 	"$INFRARSI" run --accept-noise --search-only --trials 1 --start mode=hang >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 20 test -s .infrarsi/logs/0005.log
+	wait_until 120 test -s .infrarsi/logs/0005.log
 	kill -KILL $pid
 	wait $pid || true
 	run bash -c "grep -rlaF -e passed-8e2b .infrarsi \"$XDG_STATE_HOME\" | grep -v /logs/"

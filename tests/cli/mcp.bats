@@ -304,7 +304,7 @@ patch_arguments() { # NAME FILE
 	equals 1 "$(data "d['trials'][0]['trial']")"
 	say '{"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 50}}}'
 	ask ping '{}'
-	wait_until 30 running_trial_is 2
+	wait_until 120 running_trial_is 2
 	say '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "w"}}'
 	call wait '{"seconds": 0.5}'
 	worked
@@ -319,8 +319,8 @@ hanging_run() { # a server whose run executes a job that does not end by itself
 	begin
 	call propose_settings '{"settings": {"mode": "hang"}, "measure": true}'
 	call run
-	wait_until 30 has_entry started
-	wait_until 30 job_is_at_work
+	wait_until 120 has_entry started
+	wait_until 120 job_is_at_work
 }
 
 job_is_at_work() {
@@ -357,7 +357,7 @@ job_is_at_work() {
 @test "KILL of the server: its run does not outlive it" {
 	hanging_run
 	kill -KILL "$server"
-	wait_until 30 no_process_is_left
+	wait_until 120 no_process_is_left
 	equals 1 "$(ledger "select count(*) from entry where kind = 'interrupted'")"
 }
 
@@ -387,7 +387,7 @@ job_is_at_work() {
 		>/dev/null 2>&1 3>&- &
 	other=$!
 	begin
-	wait_until 30 running_trial_is 2
+	wait_until 120 running_trial_is 2
 	call status
 	equals "another process" "$(data "d['worker']")"
 	call run

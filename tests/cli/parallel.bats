@@ -116,7 +116,7 @@ begin_held() { # TRIALS: a search whose first two trials wait
 	so_far=$(running)
 	"$INFRARSI" run --no-sandbox --accept-noise --search-only --parallel 2 --trials "$1" >output.txt 2>&1 3>&- &
 	pid=$!
-	wait_until 30 two_are_held $((so_far + 2))
+	wait_until 120 two_are_held $((so_far + 2))
 }
 
 no_job_is_left() {
@@ -124,7 +124,7 @@ no_job_is_left() {
 }
 
 go_on() { # TRIALS: two were stopped
-	wait_until 20 no_job_is_left
+	wait_until 120 no_job_is_left
 	rm -rf ../meet
 	mkdir ../meet
 	run -0 parallel --trials "$1"
@@ -151,7 +151,7 @@ go_on() { # TRIALS: two were stopped
 	begin_held 6
 	kill -KILL "$pid"
 	wait "$pid" || true
-	wait_until 20 no_job_is_left
+	wait_until 120 no_job_is_left
 	run -0 infrarsi run --no-sandbox --accept-noise --search-only --trials 2 # opens it, and has nothing to do
 	equals 2 "$(ledger "select count(*) from entry where kind = 'interrupted' and trial in (3, 4) and
 		json_extract(body, '\$.reason') = 'infrarsi ended before the execution did'")"
@@ -172,7 +172,7 @@ go_on() { # TRIALS: two were stopped
 	begin_held 4
 	supervisor=$(pgrep -P "$pid" -f __supervise | head -1)
 	kill -KILL "$supervisor"
-	wait_until 20 has_entry transient
+	wait_until 120 has_entry transient
 	rm ../meet/hold # the one that is left has the next for its partner
 	outcome=0
 	wait "$pid" || outcome=$?

@@ -16,14 +16,34 @@ teardown() {
 	[ -z "${socket:-}" ] || tmux -S "$socket" kill-server 2>/dev/null || true
 }
 
-in_terminal() { # COLUMNS LINES COMMAND: runs it there to its end; raw.txt: all it wrote; $output: the last screen
+end_mark="-- the terminal's last line --"
+
+begin_in_terminal() { # COLUMNS LINES COMMAND; raw.txt: all that it writes
 	local columns=$1 lines=$2
 	shift 2
 	tmux -S "$socket" -f /dev/null new-session -d -x "$columns" -y "$lines" \
-		"tmux -S '$socket' pipe-pane -o 'cat >$PWD/raw.txt'; sleep 0.3; $*; echo \"exit \$?\" >ended.txt; exec sleep 600"
+		"tmux -S '$socket' pipe-pane -o 'cat >$PWD/raw.txt'; until [ -e raw.txt ]; do sleep 0.02; done
+		$*; echo \"exit \$?\" >ended.txt; echo \"$end_mark\"; exec sleep 600"
+}
+
+screen() {
+	tmux -S "$socket" capture-pane -p -S - -J
+}
+
+shows() { # TEXT on the screen
+	screen | grep -qF -- "$1"
+}
+
+end_in_terminal() { # when all has arrived, $output: the last screen
 	wait_until 120 test -s ended.txt
-	sleep 0.3 # the last bytes reach the pane
-	output=$(tmux -S "$socket" capture-pane -p -S - -J)
+	wait_until 120 shows "$end_mark"
+	wait_until 120 grep -qF -- "$end_mark" raw.txt
+	output=$(screen)
+}
+
+in_terminal() { # COLUMNS LINES COMMAND: runs it there to its end
+	begin_in_terminal "$@"
+	end_in_terminal
 }
 
 live_lines() { # what was drawn over and over, one a line, without its control sequences
@@ -46,7 +66,7 @@ renders_at() { # COLUMNS LINES
 			return 1
 		}
 	done
-	output=$(tmux -S "$socket" capture-pane -p -S - -J)
+	output=$(screen)
 	# At the end only the table is left: every row once, no remains of the bar.
 	lacks "[=" 
 	lacks "[>"
@@ -69,7 +89,8 @@ renders_at() { # COLUMNS LINES
 	in_terminal 120 40 "'$INFRARSI' doctor --new --hurry"
 	equals "exit 0" "$(cat ended.txt)"
 	has "Noise      sigma_pair"
-	has "Next: infrarsi run"
+	has "Next: " # what comes next is the noise's affair
+	has "infrarsi run"
 	lacks "[>"
 	run live_lines
 	has "reference run 1 of 3"
@@ -78,13 +99,11 @@ renders_at() { # COLUMNS LINES
 
 @test "Ctrl-C on the terminal: a clean line, exit 4" {
 	sed -i "s/values: \[normal, broken\]/values: [normal, hang]/" infrarsi.yaml
-	tmux -S "$socket" -f /dev/null new-session -d -x 100 -y 30 \
-		"'$INFRARSI' run --accept-noise --search-only --trials 1 --start mode=hang; echo \"exit \$?\" >ended.txt; exec sleep 600"
-	wait_until 20 grep -q " hang" <(while ! tmux -S "$socket" capture-pane -p | grep "0/12"; do sleep 0.1; done; echo " hang")
+	begin_in_terminal 100 30 "'$INFRARSI' run --accept-noise --search-only --trials 1 --start mode=hang"
+	wait_until 120 shows "0/12"
 	tmux -S "$socket" send-keys C-c
-	wait_until 30 test -s ended.txt
+	end_in_terminal
 	equals "exit 4" "$(cat ended.txt)"
-	output=$(tmux -S "$socket" capture-pane -p)
 	has "go on with  infrarsi run"
 	lacks "[>"
 }

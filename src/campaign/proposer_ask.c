@@ -136,16 +136,19 @@ static enum err_code ask_model(struct campaign *c, const struct proposer_questio
 	return code;
 }
 
-/* Of a model's answer that its limit cut, that is what was wrong with it: for the model and for the user. */
+/* Of a model's answer that its limit cut, that is what was wrong with it: for the model and for the user.
+ * Where enough of it came whole to be used, nobody pays for another one. */
 static enum err_code read_answer(const struct campaign *c, const struct proposer *p,
 	const struct strbuf *text, bool is_cut, struct arena *arena, struct answer *ret_answer,
 	struct err *reterr)
 {
 	enum err_code code = answer_parse(text->buf, text->len, &c->state.space, arena, ret_answer, reterr);
-	if (code != ERR_INPUT || !is_cut)
-		return code;
-	return err_prefix(
-		reterr, code, "it was cut at %d tokens, its max_output_tokens", p->max_output_tokens);
+	const char *why =
+		arena_printf(arena, "it was cut at %d tokens, its max_output_tokens", p->max_output_tokens);
+	struct dropped_item *first = code == OK && ret_answer->n_dropped ? ret_answer->dropped : NULL;
+	if (is_cut && first && strcmp(first->where, ANSWER_END) == 0)
+		first->reason = arena_printf(arena, "is missing (%s): what came whole is used", why);
+	return code == ERR_INPUT && is_cut ? err_prefix(reterr, code, "%s", why) : code;
 }
 
 /* The question, and once more with what was wrong with the answer. */

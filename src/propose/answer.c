@@ -35,7 +35,7 @@ static void drop(struct reading *r, const char *list, size_t index, const char *
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	if (r->answer->n_dropped == r->room)
+	if (r->answer->n_dropped + 1 == r->room) /* one is for the end of an answer that is cut */
 		return;
 	r->answer->dropped[r->answer->n_dropped++] = (struct dropped_item){
 		arena_printf(r->arena, "%s[%zu]", list, index), arena_strdup(r->arena, reason)};
@@ -339,7 +339,7 @@ static void read_list(struct reading *r, const struct list *list, const json_t *
 static void answer_init(struct reading *r)
 {
 	struct answer *a = r->answer;
-	r->room = ANSWER_CONFIGURATIONS + ANSWER_PRIORS + 2 * ANSWER_PATCHES + 2 * ARRAY_LEN(lists);
+	r->room = ANSWER_CONFIGURATIONS + ANSWER_PRIORS + 2 * ANSWER_PATCHES + 2 * ARRAY_LEN(lists) + 1;
 	*a = (struct answer){
 		.configurations = arena_array(r->arena, ANSWER_CONFIGURATIONS, sizeof(*a->configurations)),
 		.priors = arena_array(r->arena, ANSWER_PRIORS, sizeof(*a->priors)),
@@ -349,15 +349,33 @@ static void answer_init(struct reading *r)
 	};
 }
 
+static size_t n_usable(const struct answer *a)
+{
+	return a->n_configurations + a->n_priors + a->n_patches + a->n_reviews;
+}
+
 /* Nothing usable, and not because nothing was said. */
 static enum err_code check_usable(const struct answer *a, struct err *reterr)
 {
-	if (!a->n_dropped || a->n_configurations || a->n_priors || a->n_patches || a->n_reviews)
+	if (!a->n_dropped || n_usable(a))
 		return OK;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
 	for (size_t i = 0; i < MIN_OF(a->n_dropped, (size_t)PROBLEMS_SHOWN); i++)
 		strbuf_addf(&text, "%s%s %s", i ? "; " : "", a->dropped[i].where, a->dropped[i].reason);
 	return err_set(reterr, ERR_INPUT, "%s", text.buf);
+}
+
+/* What came whole of an answer that is cut was thought of first, and is as good as it was; the end is an item
+ * like any other that cannot be used. */
+static enum err_code note_cut(struct reading *r, const struct err *cut, struct err *reterr)
+{
+	struct answer *a = r->answer;
+	if (!n_usable(a))
+		return err_set(reterr, ERR_INPUT, "%s", cut->message);
+	memmove(a->dropped + 1, a->dropped, a->n_dropped++ * sizeof(*a->dropped));
+	a->dropped[0] = (struct dropped_item){
+		ANSWER_END, arena_printf(r->arena, "is missing (%s): what came whole is used", cut->message)};
+	return OK;
 }
 
 enum err_code answer_parse(const char *text, size_t length, const struct space *space, struct arena *arena,
@@ -366,11 +384,12 @@ enum err_code answer_parse(const char *text, size_t length, const struct space *
 	static const char *const keys[] = {"configurations", "priors", "patches", "reviews", NULL};
 	CLEANUP(json_decref_ptr) json_t *object = NULL;
 	struct answer answer;
+	struct err cut = ERR_INIT;
 	struct reading reading = {.space = space, .arena = arena, .answer = &answer};
 	if (length > ANSWER_BYTES)
 		return err_set(reterr, ERR_LIMIT, "the answer has %zu bytes, at most %d are read", length,
 			ANSWER_BYTES);
-	TRY(answer_find_object(text, length, keys, &object, reterr));
+	TRY(answer_find_object(text, length, keys, &object, &cut, reterr));
 	answer_init(&reading);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		const json_t *items = json_object_get(object, lists[i].name);
@@ -379,6 +398,8 @@ enum err_code answer_parse(const char *text, size_t length, const struct space *
 		else
 			read_list(&reading, &lists[i], items);
 	}
+	if (cut.code != OK)
+		TRY(note_cut(&reading, &cut, reterr));
 	TRY(check_usable(&answer, reterr));
 	*ret_answer = answer;
 	return OK;

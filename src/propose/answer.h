@@ -52,6 +52,8 @@ struct proposed_review { /* an opinion on a patch that the audit wants looked at
 	const char *reason;
 };
 
+/* The place that an answer which is cut lacks. */
+#define ANSWER_END "the end of the answer"
 struct dropped_item { /* "configurations[2]", "there is no knob 'tpp' (did you mean 'tp'?)" */
 	const char *where, *reason;
 };
@@ -71,7 +73,8 @@ struct answer {
 
 /*
  * ERR_INPUT where the text holds no usable answer; the message says what is wrong in words that can be sent
- * back. An answer that is empty on purpose ({"configurations": []}) is a good one.
+ * back. An answer that is empty on purpose ({"configurations": []}) is a good one. Of one that ends in its
+ * middle what came whole is used, where that is anything; the first dropped item, with ANSWER_END, says so.
  */
 enum err_code answer_parse(const char *text, size_t length, const struct space *space, struct arena *arena,
 	struct answer *ret_answer, struct err *reterr) MUST_CHECK;

@@ -10,29 +10,43 @@
 /* Prose may hold braces that begin nothing. */
 enum { TRIES = 64, MAX_DEPTH = 64 };
 
-/* Length of the object that begins at text[0] == '{'; 0 = it has no end, or is nested too deeply. */
-static size_t object_length(const char *text, size_t length)
+struct extent {
+	size_t length; /* 0 = it has no end, or is nested too deeply */
+	/* Where it has no end: up to here its lists hold whole items; 0 = there is none. */
+	size_t whole;
+	bool in_list; /* there, a list is open; else only the object */
+};
+
+/* The place of the quote that ends the string which begins at `i`; `length` = it has no end. */
+static size_t string_end(const char *text, size_t length, size_t i)
 {
+	for (i++; i < length && text[i] != '"'; i++)
+		i += text[i] == '\\';
+	return MIN_OF(i, length);
+}
+
+/* Of the object that begins at text[0] == '{'. */
+static struct extent measure_object(const char *text, size_t length)
+{
+	struct extent e = {0};
 	int depth = 0;
-	bool in_string = false;
+	bool in_list = false;
 	for (size_t i = 0; i < length; i++) {
 		char c = text[i];
-		if (in_string) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				in_string = false;
-		} else if (c == '"') {
-			in_string = true;
+		if (c == '"') {
+			i = string_end(text, length, i);
 		} else if (c == '{' || c == '[') {
 			if (++depth > MAX_DEPTH)
-				return 0;
+				return (struct extent){0};
+			in_list = depth == 2 ? c == '[' : in_list;
 		} else if (c == '}' || c == ']') {
 			if (--depth == 0)
-				return i + 1;
+				return (struct extent){.length = i + 1};
+			if (depth == 1 || (depth == 2 && in_list))
+				e = (struct extent){.whole = i + 1, .in_list = depth == 2};
 		}
 	}
-	return 0;
+	return e;
 }
 
 static bool has_key(const json_t *object, const char *const *keys)
@@ -41,6 +55,21 @@ static bool has_key(const json_t *object, const char *const *keys)
 		if (json_object_get(object, keys[i]))
 			return true;
 	return false;
+}
+
+/* What came whole of an object that is cut, closed; NULL = nothing of use. */
+static json_t *load_whole_part(const char *text, const struct extent *e, const char *const *keys)
+{
+	CLEANUP(strbuf_release) struct strbuf closed = STRBUF_INIT;
+	if (!e->whole)
+		return NULL;
+	strbuf_add(&closed, text, e->whole);
+	strbuf_addstr(&closed, e->in_list ? "]}" : "}");
+	json_t *part = json_loadb(closed.buf, closed.len, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(part) && has_key(part, keys))
+		return part;
+	json_decref(part);
+	return NULL;
 }
 
 static int line_of(const char *text, const char *place)
@@ -60,28 +89,54 @@ static void not_json(int line, const json_error_t *fault, bool ends, struct err 
 		shown.buf, ends ? "" : " (the object does not end)");
 }
 
-enum err_code answer_find_object(
-	const char *text, size_t length, const char *const *keys, json_t **ret_object, struct err *reterr)
+struct finding {
+	json_t *object, *part; /* the one that is meant; else what came whole of the first that is cut */
+	struct err first, cut; /* what was wrong with the first that is not meant, and with that one */
+};
+
+/* The object that begins at `p`; how many bytes to go on by. */
+static size_t look_at(
+	const char *text, size_t length, const char *p, const char *const *keys, struct finding *f)
 {
-	struct err first = ERR_INIT;
-	const char *end = text + length, *p = text;
-	for (int i = 0; i < TRIES && (p = memchr(p, '{', (size_t)(end - p))); i++) {
-		json_error_t fault;
-		size_t n = object_length(p, (size_t)(end - p));
-		json_t *object = json_loadb(p, n ? n : (size_t)(end - p), JSON_REJECT_DUPLICATES, &fault);
-		if (json_is_object(object) && has_key(object, keys)) {
-			*ret_object = object;
-			return OK;
-		}
-		if (!object && first.code == OK)
-			not_json(line_of(text, p), &fault, n != 0, &first);
-		else if (object && first.code == OK)
-			err_set(&first, ERR_INPUT, "line %d: the JSON object has none of the expected keys",
-				line_of(text, p));
-		p += object && n ? n : 1;
-		json_decref(object);
+	json_error_t fault;
+	size_t rest = (size_t)(text + length - p);
+	struct extent e = measure_object(p, rest);
+	json_t *object = json_loadb(p, e.length ? e.length : rest, JSON_REJECT_DUPLICATES, &fault);
+	bool is_json = object != NULL;
+	if (json_is_object(object) && has_key(object, keys)) {
+		f->object = object;
+		return rest;
 	}
-	if (first.code == OK)
-		err_set(&first, ERR_INPUT, "there is no JSON object in the answer");
-	return err_set(reterr, ERR_INPUT, "%s", first.message);
+	json_decref(object);
+	struct err why = ERR_INIT;
+	if (is_json)
+		err_set(&why, ERR_INPUT, "line %d: the JSON object has none of the expected keys",
+			line_of(text, p));
+	else
+		not_json(line_of(text, p), &fault, e.length != 0, &why);
+	if (f->first.code == OK)
+		f->first = why;
+	if (!is_json && !f->part && (f->part = load_whole_part(p, &e, keys)))
+		f->cut = why;
+	return is_json && e.length ? e.length : 1;
+}
+
+enum err_code answer_find_object(const char *text, size_t length, const char *const *keys,
+	json_t **ret_object, struct err *ret_cut, struct err *reterr)
+{
+	struct finding f = {.first = ERR_INIT, .cut = ERR_INIT};
+	const char *end = text + length, *p = text;
+	for (int i = 0; i < TRIES && !f.object && (p = memchr(p, '{', (size_t)(end - p))); i++)
+		p += look_at(text, length, p, keys, &f);
+	bool is_cut = !f.object && f.part && ret_cut;
+	if (ret_cut)
+		*ret_cut = is_cut ? f.cut : (struct err)ERR_INIT;
+	if (f.object || is_cut) {
+		*ret_object = f.object ? f.object : json_incref(f.part);
+		json_decref(f.part);
+		return OK;
+	}
+	json_decref(f.part);
+	return err_set(reterr, ERR_INPUT, "%s",
+		f.first.code == OK ? "there is no JSON object in the answer" : f.first.message);
 }

@@ -123,7 +123,7 @@ static void read_usage(const struct strbuf *text, struct chat_cost *cost)
 {
 	static const char *const keys[] = {"usage", NULL};
 	CLEANUP(json_decref_ptr) json_t *answer = NULL;
-	if (answer_find_object(text->buf, text->len, keys, &answer, NULL) != OK)
+	if (answer_find_object(text->buf, text->len, keys, &answer, NULL, NULL) != OK)
 		return;
 	const json_t *usage = json_object_get(answer, "usage");
 	const struct figure {

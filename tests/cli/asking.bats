@@ -154,6 +154,15 @@ asked = json.load(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]))
 print("could not be used: it was cut at 64 tokens" in asked[1]["messages"][-1]["content"])' "http://127.0.0.1:$port/requests/output_limit.$BATS_TEST_NUMBER")"
 }
 
+@test "of an answer that the limit cut later, what came whole is used, and nobody pays for another" {
+	proposers "$(model m late_output_limit 'max_output_tokens: 64')"
+	search 1
+	has "1 configuration"
+	has "the end of the answer is missing (it was cut at 64 tokens, its max_output_tokens): what came whole is used"
+	equals 1 "$(asked late_output_limit)"
+	equals "1|0" "$(answers "json_array_length(body, '\$.configurations'), json_array_length(body, '\$.patches')")"
+}
+
 @test "whoever fails three times in a row is left alone until the next call" {
 	proposers "{kind: command, name: broken, command: ['false'], every: 1}"
 	search 4

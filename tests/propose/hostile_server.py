@@ -169,7 +169,14 @@ class Reply(BaseHTTPRequestHandler):
         self.until_closed(self.events(ANSWER, None, None))
 
     def output_limit(self):
-        self.stream(self.events(ANSWER[:20], finish="max_tokens" if self.events is anthropic else "length"))
+        self.until_limit(20)
+
+    def late_output_limit(self):
+        """In the middle of the second configuration."""
+        self.until_limit(ANSWER.index("slow"))
+
+    def until_limit(self, n):
+        self.stream(self.events(ANSWER[:n], finish="max_tokens" if self.events is anthropic else "length"))
 
     def huge(self):
         self.begin(Transfer_Encoding="chunked")

@@ -115,7 +115,8 @@ static const struct useless {
 	{"", "there is no JSON object in the answer"},
 	{"I am sorry, I cannot do that.", "there is no JSON object in the answer"},
 	{"<html><body>502 Bad Gateway</body></html>", "there is no JSON object in the answer"},
-	{"\n{\"configurations\": [{\"settings\": {\"threads\": 4}}", "line 2: not valid JSON: "},
+	{"\n{\"configurations\": [{\"settings\": {\"threads\": 4}", "line 2: not valid JSON: "},
+	{"{\"configurations\": [{\"settings\": {\"treads\": 4}}, {", "line 1: not valid JSON: "},
 	{"{\"knobs\": {}}", "line 1: the JSON object has none of the expected keys"},
 	{"{\"configurations\": 3}", "configurations[0] 'configurations' must be a list"},
 	{"{\"priors\": [{\"knob\": \"threads\", \"setting\": \"2\", \"speedup\": 2}]}",
@@ -146,6 +147,59 @@ static void says_what_is_wrong(void **state)
 		if (strncmp(f.err.message, useless[i].message, strlen(useless[i].message)) != 0)
 			fail_msg("%zu: %s", i, f.err.message);
 	}
+	tear_down(&f);
+}
+
+/* What came whole, wherever the text ends: counted by hand. */
+static const struct cut {
+	const char *text;
+	size_t n_configurations, n_priors, n_dropped;
+} cuts[] = {
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}}", 1, 0, 1},
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}}, {\"settings\": {\"threads\": 1", 1, 0, 1},
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}}], \"priors\": [{\"knob\": \"threads\", "
+	 "\"setting\":",
+		1, 0, 1},
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}}, {\"settings\": {\"treads\": 4}}], "
+	 "\"priors\": [{\"knob\": "
+	 "\"threads\", \"setting\": \"4\", \"speedup\": 1.1}, {\"kn",
+		1, 1, 2},
+	{"It {may} be:\n```json\n{\"configurations\": [{\"settings\": {\"threads\": 4}}]\n```\nThat is all.",
+		1, 0, 1},
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}, \"reason\": \"a [, a { and a \\\" in "
+	 "text\"}, {\"reason\": \"[",
+		1, 0, 1},
+};
+
+static void uses_what_came_whole(void **state)
+{
+	(void)state;
+	struct fixture f;
+	set_up(&f);
+	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
+		if (parse(&f, cuts[i].text) != OK)
+			fail_msg("%zu: %s", i, f.err.message);
+		assert_int_equal(f.answer.n_configurations, cuts[i].n_configurations);
+		assert_int_equal(f.answer.configurations[0].setting[THREADS], 2);
+		assert_int_equal(f.answer.n_priors, cuts[i].n_priors);
+		assert_int_equal(f.answer.n_dropped, cuts[i].n_dropped);
+		assert_string_equal(f.answer.dropped[0].where, ANSWER_END);
+		assert_memory_equal(f.answer.dropped[0].reason, "is missing (line ", 17);
+	}
+	tear_down(&f);
+}
+
+/* The one whose end is there is meant, wherever it stands. */
+static void a_whole_answer_comes_before_a_cut_one(void **state)
+{
+	(void)state;
+	struct fixture f;
+	set_up(&f);
+	assert_int_equal(parse(&f, "{\"configurations\": [{\"settings\": {\"threads\": 1}}, oh no.\n"
+				   "{\"configurations\": [{\"settings\": {\"threads\": 4}}]}"),
+		OK);
+	assert_int_equal(f.answer.n_dropped, 0);
+	assert_int_equal(f.answer.configurations[0].setting[THREADS], 2);
 	tear_down(&f);
 }
 
@@ -256,6 +310,8 @@ int main(void)
 		cmocka_unit_test(reads_all_kinds),
 		cmocka_unit_test(keeps_what_is_good),
 		cmocka_unit_test(says_what_is_wrong),
+		cmocka_unit_test(uses_what_came_whole),
+		cmocka_unit_test(a_whole_answer_comes_before_a_cut_one),
 		cmocka_unit_test(patches_have_names_of_their_own),
 		cmocka_unit_test(takes_an_empty_answer),
 		cmocka_unit_test(is_bounded),

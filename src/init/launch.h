@@ -1,6 +1,7 @@
 /*
- * Between propose_launch.c, which makes knobs of the options, and propose_python.c, which finds them on a
- * Python program's line and puts the templates into it.
+ * Between propose_launch.c, which makes knobs of the options, propose_python.c, which finds them on a Python
+ * program's line and puts the templates into it, and propose_devices.c, which counts what the line starts it
+ * on.
  */
 #ifndef INFRARSI_INIT_LAUNCH_H
 #define INFRARSI_INIT_LAUNCH_H
@@ -22,7 +23,13 @@ struct launch {
 	size_t *site;       /* Python, by word: 1 + the option that begins there; 0 = none */
 	size_t *n_covered;  /* Python, by word: words of that option, its value included */
 	const struct job_option *micro, *accum, *global; /* the options that split a batch */
+	const char *spread; /* what says that several devices or machines hold one model; NULL = nothing */
 };
+
+/* What the option says today: on the line, else its default; NULL = neither, or a switch. */
+const char *launch_today(const struct launch *l, const struct job_option *o);
+/* Sets proposal.devices and launch.spread. */
+void launch_read_devices(struct launch *l);
 
 /* Where the options stand; of one that stands there twice the last counts. */
 void launch_read_python_line(struct launch *l);

@@ -17,8 +17,6 @@ static const struct native_option *row_of(const struct source_facts *c, const st
 	return row || !o->member ? row : native_option_find(o->member);
 }
 
-static const char *today(const struct launch *l, const struct job_option *o);
-
 /* Whether a Python program's lever may vary without a question: what it is today and what it may be are known
  * to be ways of computing the same. */
 static bool is_free(const struct launch *l, const struct job_option *o, const struct native_option *row)
@@ -26,7 +24,7 @@ static bool is_free(const struct launch *l, const struct job_option *o, const st
 	if (o->is_switch)
 		return strcmp(row->mechanism, "torch_compile") == 0 ||
 		       strcmp(row->mechanism, "activation_recompute") == 0;
-	const char *value = today(l, o);
+	const char *value = launch_today(l, o);
 	bool is_harmless = o->n_values >= 2 && value && python_value_is_harmless(row, value);
 	for (size_t i = 0; i < o->n_values; i++)
 		is_harmless &= python_value_is_harmless(row, o->values[i]);
@@ -49,12 +47,6 @@ static enum native_role role_of(const struct launch *l, const struct job_option 
 	return row->role;
 }
 
-static const char *today(const struct launch *l, const struct job_option *o)
-{
-	const char *given = l->given[o - l->c->options];
-	return given && !o->is_switch ? given : o->value;
-}
-
 static const char *found_text(const struct launch *l, const struct job_option *o)
 {
 	struct arena *arena = l->p->arena;
@@ -71,7 +63,7 @@ static const char *found_text(const struct launch *l, const struct job_option *o
 static double number_today(const struct launch *l, const struct job_option *o)
 {
 	double value;
-	const char *text = o ? today(l, o) : NULL;
+	const char *text = o ? launch_today(l, o) : NULL;
 	return text && parse_number(text, &value) && value >= 1 && value < 1e9 ? value : 0;
 }
 
@@ -117,26 +109,6 @@ static void read_run_line(struct launch *l)
 	}
 }
 
-/* torchrun --nproc_per_node 8: words before the script */
-static void read_devices(struct launch *l)
-{
-	static const char *const names[] = {
-		"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus"};
-	l->p->devices = 1;
-	for (size_t w = 1; l->c->is_python && w < l->script; w++)
-		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-			size_t n = strlen(names[i]);
-			int64_t devices;
-			const char *word = l->words[w], *value = word[n] == '=' ? word + n + 1 : "";
-			if (strncmp(word, names[i], n) != 0)
-				continue;
-			if (!word[n] && w + 1 < l->n_words)
-				value = l->words[w + 1];
-			if (parse_integer(value, &devices) && devices >= 1 && devices <= 1024)
-				l->p->devices = (int)devices;
-		}
-}
-
 static void add_option_words(struct launch *l, const struct job_option *o, const char *template)
 {
 	struct proposal *p = l->p;
@@ -163,7 +135,7 @@ static void note_unknown(struct launch *l, const struct job_option *o)
 {
 	keep_as_given(l, o);
 	proposal_add_note(l->p, "%s (%s)%s%s: left as it is", o->flag, place_text(l->p->arena, o->at),
-		today(l, o) ? ", today " : "", today(l, o) ? today(l, o) : "");
+		launch_today(l, o) ? ", today " : "", launch_today(l, o) ? launch_today(l, o) : "");
 }
 
 static void use_updates(struct launch *l, const struct job_option *o)
@@ -177,7 +149,7 @@ static void use_global_batch(struct launch *l, const struct job_option *o)
 {
 	double rows = number_today(l, o);
 	bool is_vague = l->c->is_python && row_of(l->c, o)->role == NATIVE_BATCH;
-	if (rows > 0 && (!is_vague || l->p->devices == 1))
+	if (rows > 0 && (!is_vague || (l->p->devices == 1 && !l->spread)))
 		l->p->global_batch = (struct proposed_number){rows, found_text(l, o)};
 	if (rows <= 0 || is_vague) {
 		note_unknown(l, o);
@@ -200,7 +172,7 @@ static void use_seq_len(struct launch *l, const struct job_option *o)
 /* "--capacity-mib 14": the unit is in the name, or the value has its own. */
 static void use_memory(struct launch *l, const struct job_option *o)
 {
-	const char *text = today(l, o);
+	const char *text = launch_today(l, o);
 	bool is_gib = strcasestr(o->flag, "gib") || strcasestr(o->flag, "gb");
 	bool is_mib = strcasestr(o->flag, "mib") || strcasestr(o->flag, "mb");
 	double value = number_today(l, o), bytes;
@@ -275,7 +247,7 @@ static struct proposed_knob *add_option_knob(struct launch *l, const struct job_
 	knob->mechanism = row ? row->mechanism : NULL;
 	knob->phases = row ? row->phases : NULL;
 	knob->comment = found_text(l, o);
-	const char *value = today(l, o);
+	const char *value = launch_today(l, o);
 	if (value && !proposal_set_reference(knob, value))
 		value = NULL;
 	if (!value || (o->value_is_assumed && !l->given[o - l->c->options]))
@@ -337,7 +309,7 @@ static void ask_before_use(struct launch *l, const struct job_option *o, const c
 
 static void ask_about_numerics(struct launch *l, const struct job_option *o)
 {
-	const char *value = today(l, o);
+	const char *value = launch_today(l, o);
 	static const char *const known[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
 	for (size_t i = 0; value && i < ARRAY_LEN(known); i++)
 		if (strcmp(value, known[i]) == 0)
@@ -405,6 +377,13 @@ static void find_batch(struct launch *l)
 						    : NULL;
 	double rows = number_today(l, micro), steps = number_today(l, l->accum),
 	       global = number_today(l, l->global);
+	if (l->spread) {
+		proposal_add_note(p,
+			"%s: how many rows an update has does not follow from the devices, so there is no "
+			"knob for the micro-batch",
+			l->spread);
+		return;
+	}
 	if (rows > 0 && steps > 0 && (global <= 0 || rows * steps * p->devices == global)) {
 		p->has_accumulation = true;
 		p->global_batch = (struct proposed_number){rows * steps * p->devices,
@@ -491,7 +470,7 @@ void propose_launch(const struct make_facts *make, const struct source_facts *c,
 {
 	struct launch l = {.make = make, .c = c, .host = host, .p = p};
 	read_run_line(&l);
-	read_devices(&l);
+	launch_read_devices(&l);
 	find_batch(&l);
 	describe_launch(&l);
 	if (c->is_python)

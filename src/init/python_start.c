@@ -76,12 +76,44 @@ static bool is_script(const char *word, const char *script)
 	return strcmp(word + (strncmp(word, "./", 2) == 0 ? 2 : 0), script) == 0;
 }
 
-/* Where the script stands: the first Python file that is named; 0 = it is another one, or there is none. */
-static size_t script_in(const char *const *words, size_t n, const char *script)
+/* `pkg.train` is pkg/train.py or pkg/train/__main__.py, below whatever folder modules are found in (src/). */
+static bool is_module(struct arena *arena, const char *module, const char *script)
 {
-	for (size_t i = 1; i < n; i++)
+	char *path = arena_strdup(arena, module);
+	for (char *c = path; *c; c++)
+		*c = *c == '.' ? '/' : *c;
+	const char *const files[] = {
+		arena_printf(arena, "%s.py", path), arena_printf(arena, "%s/__main__.py", path)};
+	size_t length = strlen(script);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		size_t n = strlen(files[i]);
+		if (n <= length && strcmp(script + length - n, files[i]) == 0 &&
+			(n == length || script[length - n - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* python -m torch.distributed.run ... starts what comes after it. */
+static bool is_launcher(const char *module)
+{
+	static const char *const launchers[] = {"torch.distributed.", "accelerate.", "deepspeed."};
+	for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+		if (strncmp(module, launchers[i], strlen(launchers[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Where the script or its module stands: the first that is named; 0 = it is another one, or there is none. */
+static size_t script_in(struct arena *arena, const char *const *words, size_t n, const char *script)
+{
+	for (size_t i = 1; i < n; i++) {
+		bool names_module = strcmp(words[i], "-m") == 0 || strcmp(words[i], "--module") == 0;
 		if (ends_with_py(words[i]))
 			return is_script(words[i], script) ? i : 0;
+		if (names_module && i + 1 < n && !is_launcher(words[++i]))
+			return is_module(arena, words[i], script) ? i : 0;
+	}
 	return 0;
 }
 
@@ -91,7 +123,9 @@ static bool names_start(struct arena *arena, const char *line, const char *scrip
 	const char **words = make_words(arena, line, &n);
 	bool is_started = false;
 	for (size_t i = 0; i < n && words[i][0] != '#'; i++) {
-		if (is_started && is_script(words[i], script))
+		if (is_started &&
+			(is_script(words[i], script) ||
+				(strcmp(words[i - 1], "-m") == 0 && is_module(arena, words[i], script))))
 			return true;
 		is_started |= is_start_word(words[i]);
 	}
@@ -146,7 +180,7 @@ static enum start start_in_line(
 	while (program < n && strchr(words[program], '=') && words[program][0] != '-')
 		program++;
 	size_t found = program < n && is_start_word(words[program])
-			       ? script_in(words + program, n - program, script)
+			       ? script_in(arena, words + program, n - program, script)
 			       : 0;
 	if (!found || asks_for_help(words, n))
 		return START_NONE;
@@ -209,6 +243,32 @@ static bool is_for_something_else(const char *path)
 	return false;
 }
 
+/* A file that imports from its own package (from .model import Net) starts as a module only. */
+static const char *module_of(struct repo *repo, const char *script)
+{
+	size_t length;
+	const char *text = repo_read(repo, script, &length);
+	bool is_in_package = text && (strncmp(text, "from .", 6) == 0 || strstr(text, "\nfrom ."));
+	if (!is_in_package || !strchr(script, '/'))
+		return NULL;
+	char *module = arena_strndup(repo->arena, script, strlen(script) - strlen(".py"));
+	for (char *c = module; *c; c++)
+		*c = *c == '/' ? '.' : *c;
+	return module;
+}
+
+static void start_by_itself(struct repo *repo, const char *script, struct make_facts *make)
+{
+	const char *module = module_of(repo, script);
+	const char **words = arena_array(repo->arena, 3, sizeof(*words));
+	size_t n = 0;
+	words[n++] = "python3";
+	if (module)
+		words[n++] = "-m";
+	words[n++] = module ? module : script;
+	set_start(repo->arena, words, n, n - 1, make);
+}
+
 void python_find_start(
 	struct repo *repo, const char *script, struct make_facts *make, struct source_facts *facts)
 {
@@ -222,8 +282,5 @@ void python_find_start(
 				find_start_in(repo, path, script, make, facts))
 				return;
 		}
-	const char **words = arena_array(repo->arena, 2, sizeof(*words));
-	words[0] = "python3";
-	words[1] = script;
-	set_start(repo->arena, words, 2, 1, make);
+	start_by_itself(repo, script, make);
 }

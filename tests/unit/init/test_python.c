@@ -250,6 +250,64 @@ static void a_vague_batch_stays(void **state)
 			{"  global_batch: 32\n", "micro_batch, values: [1, 2, 4, 8, 16], reference: 4"}});
 }
 
+/* Of a model that is spread over devices or machines nobody can tell how many rows an update has. */
+static void a_spread_model_has_no_micro_batch(void **state)
+{
+	(void)state;
+	static const char program[] = PROGRAM("p.add_argument('--micro-batch-size', default=4)\n"
+					      "p.add_argument('--grad-accum', default=2)\n"
+					      "p.add_argument('--tensor-parallel-size', default=1)\n");
+	check_program(program, "torchrun --nproc-per-node=2 train.py\n",
+		&(struct expected){NULL, {"  global_batch: 16\n", "micro_batch, values: [1, 2, 4, 8]"}});
+	check_program(program, "torchrun --nproc-per-node=2 train.py --tensor-parallel-size 2\n",
+		&(struct expected){"torchrun --nproc-per-node=2 train.py --tensor-parallel-size 2",
+			{"devices_per_node: 2", "  # global_batch: 1\n",
+				"--tensor-parallel-size is 2: several devices hold one model"},
+			{"micro_batch,", "data_parallel"}});
+	check_program(program, "torchrun --nnodes 4 --nproc-per-node=2 train.py\n",
+		&(struct expected){"torchrun --nnodes 4 --nproc-per-node=2 train.py",
+			{"the line starts 4 machines (--nnodes), and InfraRSI measures on one",
+				"  # global_batch: 1\n"},
+			{"micro_batch,", "data_parallel"}});
+	check_program(program, "torchrun --nnodes=1 --nproc-per-node=2 train.py\n",
+		&(struct expected){NULL, {"  global_batch: 16\n"}});
+}
+
+/* python -m pkg.train, as Python's manual has it: pkg/train.py, or the __main__.py of a package. */
+static void a_module_is_found_by_its_name(void **state)
+{
+	(void)state;
+	static const char program[] = PROGRAM("p.add_argument('--max_steps', type=int, default=5)\n");
+	static const struct {
+		const char *path, *line, *command;
+	} cases[] = {
+		{"pkg/train.py", "python -m pkg.train --max_steps 9\n",
+			"python -m pkg.train --max_steps {updates}"},
+		{"pkg/train/__main__.py", "python -m pkg.train\n",
+			"python -m pkg.train --max_steps {updates}"},
+		{"src/pkg/train.py", "torchrun --nproc_per_node 2 -m pkg.train\n",
+			"torchrun --nproc_per_node 2 -m pkg.train --max_steps {updates}"},
+		{"pkg/train.py", "accelerate launch --module pkg.train\n",
+			"accelerate launch --module pkg.train --max_steps {updates}"},
+		{"train.py", "python -m torch.distributed.run --nproc_per_node=2 train.py\n",
+			"python -m torch.distributed.run --nproc_per_node=2 train.py --max_steps {updates}"},
+		{"pkg/train.py", "python -m torch.distributed.launch -m pkg.train\n",
+			"python -m torch.distributed.launch -m pkg.train --max_steps {updates}"},
+		/* another module, and an argument that is called like one */
+		{"pkg/train.py", "python -m other.train\n", "python3 pkg/train.py --max_steps {updates}"},
+		{"pkg/train.py", "python -m kg.train\n", "python3 pkg/train.py --max_steps {updates}"},
+		{"pkg/train.py", "python other.py -m pkg.train\n",
+			"python3 pkg/train.py --max_steps {updates}"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct file files[] = {{cases[i].path, program}, {"run.sh", cases[i].line}};
+		check(files, ARRAY_LEN(files), &(struct expected){cases[i].command, {NULL}});
+	}
+	const struct file inner[] = {{"pkg/train.py", "from .net import Net\n" PROGRAM("pass\n")},
+		{"pkg/net.py", "class Net: pass\n"}};
+	check(inner, ARRAY_LEN(inner), &(struct expected){"python3 -m pkg.train", {NULL}});
+}
+
 static void the_line_is_split_as_a_shell_does(void **state)
 {
 	(void)state;
@@ -400,6 +458,8 @@ int main(void)
 		cmocka_unit_test(workers_are_asked_about),
 		cmocka_unit_test(only_whole_names_mean_steps_and_batches),
 		cmocka_unit_test(a_vague_batch_stays),
+		cmocka_unit_test(a_spread_model_has_no_micro_batch),
+		cmocka_unit_test(a_module_is_found_by_its_name),
 		cmocka_unit_test(the_line_is_split_as_a_shell_does),
 		cmocka_unit_test(scripts_for_something_else_are_not_looked_at),
 		cmocka_unit_test(secrets_are_left_out),

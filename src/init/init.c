@@ -76,7 +76,7 @@ static enum err_code write_ignore_file(const struct stage *s, struct err *reterr
 static enum err_code not_recognised(const struct stage *s, const struct make_facts *make, struct err *reterr)
 {
 	const char *missing =
-		!make->file      ? "there is no Makefile, makefile or GNUmakefile that git knows or would add"
+		!make->file      ? "git knows of no Python file that trains and no Makefile"
 		: !make->program ? "its Makefile has no target 'run' that starts a program and no rule that "
 				   "links one"
 				 : "its Makefile names a program, but no C source was found";

@@ -66,7 +66,7 @@ static const char *find_spread(const struct launch *l)
 	int machines = launcher_number(l, nodes, &word);
 	if (machines > 1)
 		return arena_printf(l->p->arena,
-			"the line starts %d machines (%s), and InfraRSI measures on one: let it start what "
+			"the line starts %d machines (%s), InfraRSI measures on one: let it start what "
 			"one "
 			"machine can hold",
 			machines, word);

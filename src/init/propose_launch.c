@@ -379,7 +379,7 @@ static void find_batch(struct launch *l)
 	       global = number_today(l, l->global);
 	if (l->spread) {
 		proposal_add_note(p,
-			"%s: how many rows an update has does not follow from the devices, so there is no "
+			"%s. How many rows an update has does not follow from the devices then: there is no "
 			"knob for the micro-batch",
 			l->spread);
 		return;

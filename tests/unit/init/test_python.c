@@ -266,7 +266,7 @@ static void a_spread_model_has_no_micro_batch(void **state)
 			{"micro_batch,", "data_parallel"}});
 	check_program(program, "torchrun --nnodes 4 --nproc-per-node=2 train.py\n",
 		&(struct expected){"torchrun --nnodes 4 --nproc-per-node=2 train.py",
-			{"the line starts 4 machines (--nnodes), and InfraRSI measures on one",
+			{"the line starts 4 machines (--nnodes), InfraRSI measures on one",
 				"  # global_batch: 1\n"},
 			{"micro_batch,", "data_parallel"}});
 	check_program(program, "torchrun --nnodes=1 --nproc-per-node=2 train.py\n",

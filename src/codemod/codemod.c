@@ -20,6 +20,7 @@ static const struct codemod *const table[] = {
 	&codemod_py_channels_last,
 	&codemod_py_compile,
 	&codemod_py_item_sync,
+	&codemod_py_chunked_loss,
 	&codemod_c_restrict,
 	&codemod_c_omp_schedule,
 	&codemod_c_short_loops,

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "codemod/py_calls.h"
 #include "codemod/py_masks.h"
 #include "codemod/py_scope.h"
 #include "codemod/rewrite.h"
@@ -31,62 +32,33 @@ struct attention { /* as far as it was read */
 
 enum { DEPTH_MAX = 16 };
 
-static TSNode peel(TSNode node)
-{
-	while (node_is_kind(node, "parenthesized_expression"))
-		node = ts_node_named_child(node, 0);
-	return node;
-}
-
 static bool is_operator(struct rewrite *r, TSNode node, const char *operator)
 {
 	return node_is_kind(node, "binary_operator") &&
 	       node_text_is(r, code_field(node, "operator"), operator);
 }
 
-/* The n-th argument where all are positional and there are `of`; a null node else. */
-static TSNode argument(TSNode call, uint32_t n, uint32_t of)
-{
-	TSNode none = {0}, list = code_field(call, "arguments");
-	if (!node_is_kind(list, "argument_list") || ts_node_named_child_count(list) != of)
-		return none;
-	for (uint32_t i = 0; i < of; i++)
-		if (node_is_kind(ts_node_named_child(list, i), "keyword_argument"))
-			return none;
-	return ts_node_named_child(list, n);
-}
-
-/* What a method is called of; a null node where it is another call. */
-static TSNode method_object(struct rewrite *r, TSNode call, const char *name)
-{
-	TSNode none = {0}, function = code_field(call, "function");
-	if (!node_is_kind(call, "call") || !node_is_kind(function, "attribute") ||
-		!node_text_is(r, code_field(function, "attribute"), name))
-		return none;
-	return code_field(function, "object");
-}
-
 /* a @ b, torch.matmul(a, b), a.matmul(b) */
 static bool read_matmul(struct rewrite *r, TSNode node, TSNode *a, TSNode *b)
 {
 	if (is_operator(r, node, "@")) {
-		*a = peel(code_field(node, "left"));
-		*b = peel(code_field(node, "right"));
+		*a = py_peel(code_field(node, "left"));
+		*b = py_peel(code_field(node, "right"));
 		return true;
 	}
-	TSNode object = method_object(r, node, "matmul");
+	TSNode object = py_method_object(r, node, "matmul");
 	if (ts_node_is_null(object))
 		return false;
 	bool is_function = node_text_is(r, object, "torch");
-	*a = peel(is_function ? argument(node, 0, 2) : object);
-	*b = peel(is_function ? argument(node, 1, 2) : argument(node, 0, 1));
+	*a = py_peel(is_function ? py_argument(node, 0, 2) : object);
+	*b = py_peel(is_function ? py_argument(node, 1, 2) : py_argument(node, 0, 1));
 	return !ts_node_is_null(*a) && !ts_node_is_null(*b);
 }
 
 /* k.transpose(-2, -1) and k.mT; the name of k, NULL = it is none of these. */
 static const char *read_transposed(struct rewrite *r, TSNode node)
 {
-	TSNode object = method_object(r, node, "transpose");
+	TSNode object = py_method_object(r, node, "transpose");
 	if (node_is_kind(node, "attribute") && node_text_is(r, code_field(node, "attribute"), "mT")) {
 		object = code_field(node, "object");
 	} else if (!ts_node_is_null(object)) {
@@ -137,7 +109,7 @@ static bool is_usual_factor(struct rewrite *r, const char *factor, const struct 
 
 static bool read_scale(struct rewrite *r, TSNode node, struct attention *a, bool divides)
 {
-	const char *text = code_text(r, node), *dense = node_dense_text(r, peel(node));
+	const char *text = code_text(r, node), *dense = node_dense_text(r, py_peel(node));
 	if (a->stage != STAGE_PRODUCT || !scope_is_number(r, node))
 		return false;
 	a->stage = STAGE_SCALED;
@@ -180,10 +152,10 @@ static bool read_arithmetic(struct rewrite *r, TSNode node, struct attention *a)
 /* x.masked_fill(condition, value), also the one that ends with an underscore */
 static bool read_masked(struct rewrite *r, TSNode call, struct attention *a)
 {
-	TSNode object = method_object(r, call, "masked_fill");
+	TSNode object = py_method_object(r, call, "masked_fill");
 	if (ts_node_is_null(object))
-		object = method_object(r, call, "masked_fill_");
-	TSNode condition = argument(call, 0, 2), value = argument(call, 1, 2);
+		object = py_method_object(r, call, "masked_fill_");
+	TSNode condition = py_argument(call, 0, 2), value = py_argument(call, 1, 2);
 	if (ts_node_is_null(object) || ts_node_is_null(condition) || !read_stage(r, object, a) ||
 		a->stage >= STAGE_MASKED)
 		return false;
@@ -192,27 +164,17 @@ static bool read_masked(struct rewrite *r, TSNode call, struct attention *a)
 	return a->is_causal;
 }
 
-/* torch.<name>() or that of torch.nn.functional, by whatever name the file imports it. */
-static bool is_torch_function(struct rewrite *r, TSNode call, const char *name)
-{
-	TSNode function = code_field(call, "function"), object = code_field(function, "object");
-	if (!node_is_kind(function, "attribute") || !node_text_is(r, code_field(function, "attribute"), name))
-		return false;
-	const char *module = node_dense_text(r, object);
-	return scope_is_functional(r, strcmp(module, "torch") == 0 ? "torch.nn.functional" : module);
-}
-
 /* softmax(x, dim=-1) or x.softmax(-1), and nothing else said */
 static bool read_softmax(struct rewrite *r, TSNode call, struct attention *a)
 {
 	TSNode list = code_field(call, "arguments"), x = {0};
 	if (!node_is_kind(call, "call"))
 		return false;
-	if (is_torch_function(r, call, "softmax"))
+	if (py_is_torch_call(r, call, "softmax"))
 		x = ts_node_named_child(list, 0);
 	uint32_t n = ts_node_is_null(x) ? 1 : 2;
 	if (ts_node_is_null(x))
-		x = method_object(r, call, "softmax");
+		x = py_method_object(r, call, "softmax");
 	if (ts_node_is_null(x) || ts_node_named_child_count(list) != n)
 		return false;
 	const char *dim = node_dense_text(r, ts_node_named_child(list, n - 1));
@@ -221,24 +183,6 @@ static bool read_softmax(struct rewrite *r, TSNode call, struct attention *a)
 		return false;
 	a->stage = STAGE_SOFTMAX;
 	return true;
-}
-
-struct finding {
-	const char *name;
-	size_t n, n_dropouts;
-};
-
-static void find_module(struct rewrite *r, TSNode assignment, void *context)
-{
-	struct finding *f = context;
-	TSNode left = code_field(assignment, "left"), right = code_field(assignment, "right");
-	if (!strstr(node_dense_text(r, left), f->name))
-		return;
-	const char *made =
-		node_is_kind(right, "call") ? node_dense_text(r, code_field(right, "function")) : "";
-	f->n++;
-	f->n_dropouts += node_text_is(r, left, f->name) &&
-			 (strcmp(made, "nn.Dropout") == 0 || strcmp(made, "torch.nn.Dropout") == 0);
 }
 
 /* A name, a member or a number: nothing that binds looser than "if". */
@@ -253,23 +197,18 @@ static bool is_atom(TSNode node)
 static const char *module_dropout(struct rewrite *r, TSNode call)
 {
 	TSNode function = code_field(call, "function");
-	if (!node_is_kind(function, "attribute") ||
-		!node_text_is(r, code_field(function, "object"), "self") ||
+	if (!py_is_module(r, function, "Dropout") ||
 		ts_node_named_child_count(code_field(call, "arguments")) != 1)
 		return NULL;
 	const char *name = code_text(r, function);
-	struct finding f = {.name = name};
-	visit_kind(r, scope_class(call), "assignment", find_module, &f);
-	return f.n > 0 && f.n == f.n_dropouts
-		       ? arena_printf(r->arena, "%s.p if %s.training else 0.0", name, name)
-		       : NULL;
+	return arena_printf(r->arena, "%s.p if %s.training else 0.0", name, name);
 }
 
 /* F.dropout(x, p=p, training=training) */
 static const char *function_dropout(struct rewrite *r, TSNode call)
 {
 	TSNode p = call_keyword(r, call, "p"), training = call_keyword(r, call, "training");
-	if (!is_torch_function(r, call, "dropout") || !is_atom(p) || !is_atom(training) ||
+	if (!py_is_torch_call(r, call, "dropout") || !is_atom(p) || !is_atom(training) ||
 		ts_node_named_child_count(code_field(call, "arguments")) != 3)
 		return NULL;
 	return arena_printf(r->arena, "%s if %s else 0.0", code_text(r, p), code_text(r, training));
@@ -295,7 +234,7 @@ static enum stage read_stage(struct rewrite *r, TSNode node, struct attention *a
 	typedef bool (*reader_fn)(struct rewrite * r, TSNode node, struct attention * a);
 	static const reader_fn readers[] = {
 		read_product, read_arithmetic, read_masked, read_softmax, read_dropout};
-	node = peel(node);
+	node = py_peel(node);
 	if (a->depth >= DEPTH_MAX)
 		return STAGE_NONE;
 	if (node_is_kind(node, "identifier"))
@@ -314,25 +253,10 @@ static enum stage read_stage(struct rewrite *r, TSNode node, struct attention *a
 
 /* ---- statements ---- */
 
-static TSNode next_statement(TSNode statement)
-{
-	TSNode next = ts_node_next_named_sibling(statement);
-	while (node_is_kind(next, "comment"))
-		next = ts_node_next_named_sibling(next);
-	return next;
-}
-
-static TSNode assignment_of(TSNode statement)
-{
-	TSNode none = {0}, child = ts_node_named_child(statement, 0);
-	return node_is_kind(statement, "expression_statement") && node_is_kind(child, "assignment") ? child
-												    : none;
-}
-
 /* The statement takes the attention a stage further, into a variable. */
 static bool takes_further(struct rewrite *r, TSNode statement, struct attention *a)
 {
-	TSNode assignment = assignment_of(statement), left = code_field(assignment, "left");
+	TSNode assignment = py_assignment_of(statement), left = code_field(assignment, "left");
 	struct attention now = *a;
 	if (!ts_node_is_null(assignment)) {
 		if (!node_is_kind(left, "identifier") ||
@@ -345,7 +269,7 @@ static bool takes_further(struct rewrite *r, TSNode statement, struct attention 
 	/* att.masked_fill_(...): the variable stays */
 	TSNode call = ts_node_named_child(statement, 0);
 	if (!node_is_kind(statement, "expression_statement") ||
-		ts_node_is_null(method_object(r, call, "masked_fill_")) || !read_masked(r, call, &now))
+		ts_node_is_null(py_method_object(r, call, "masked_fill_")) || !read_masked(r, call, &now))
 		return false;
 	*a = now;
 	return true;
@@ -496,7 +420,7 @@ static bool read_statements(
 	while (c->n + 1 < STATEMENTS_MAX && !ts_node_is_null(statement) && takes_further(r, statement, a)) {
 		c->names[c->n] = a->name;
 		c->statements[c->n++] = statement;
-		statement = next_statement(statement);
+		statement = py_next_statement(statement);
 	}
 	*ret_stopped = statement;
 	if (ts_node_is_null(statement) || !is_last(r, statement, a, &c->output))

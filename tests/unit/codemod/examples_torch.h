@@ -19,6 +19,13 @@
 	"from torch.nn.parallel import DistributedDataParallel\nclass Net(nn.Module):\n    def "             \
 	"forward(self, x):\n" body "model = Net().to(0)\n"
 
+#define LANGUAGE_MODEL(imports, head, body)                                                                  \
+	imports "class Net(nn.Module):\n    def __init__(self):\n        self.head = " head                  \
+		"\n    def forward(self, x, y=None):\n" body
+#define LOGITS "        logits = self.head(x)\n"
+#define LOSS "F.cross_entropy(logits.view(-1, logits.size(-1)), y.view(-1))"
+#define TORCH_AND_F "import torch\nimport torch.nn.functional as F\n"
+
 static const struct example torch_examples[] = {
 	{"foreach-optimizer", "t.py", "from torch import optim\no = optim.RMSprop(p, lr=1)\n",
 		{"+o = optim.RMSprop(p, lr=1, foreach=True)\n"}, NULL},
@@ -96,6 +103,47 @@ static const struct example torch_examples[] = {
 		"the model is not one of the program's classes, made in this file"},
 	{"static-graph", "t.py", NET("        return x\n") "m = DistributedDataParallel(*models)\n", {NULL},
 		"its arguments come from elsewhere"},
+
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F, "nn.Linear(4, 9)", LOGITS "        return " LOSS "\n"),
+		{" import torch\n+import torch.utils.checkpoint\n",
+			"+def cross_entropy_in_parts(head, hidden, targets, ignore_index=-100, rows=1024):\n",
+			"-        logits = self.head(x)\n+        hidden = x\n",
+			"+        return cross_entropy_in_parts(self.head, hidden, y.view(-1))\n"},
+		NULL},
+	/* A remark stays with its class. */
+	{"chunked-loss", "t.py",
+		TORCH_AND_F LANGUAGE_MODEL("# hidden\n", "nn.Linear(4, 9)",
+			LOGITS "        loss = None\n        if y is not None:\n            loss = " LOSS
+			       "\n        return loss\n"),
+		{"targets != ignore_index).sum()\n+\n+\n # hidden\n class Net", "+        head_input = x\n",
+			"+            loss = cross_entropy_in_parts(self.head, head_input, y.view(-1))\n"},
+		NULL},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F, "nn.Linear(4, 9)", LOGITS "        return " LOSS ", logits\n"),
+		{NULL}, "the logits are used elsewhere too"},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F, "nn.Linear(4, 9)",
+			LOGITS "        x.zero_()\n        return " LOSS "\n"),
+		{NULL}, "something happens between the logits and their loss"},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F, "nn.Linear(4, 9)",
+			LOGITS "        return F.cross_entropy(logits.view(-1, 9), y.view(-1), weight=w)\n"),
+		{NULL}, "the loss is weighted, smoothed or reduced in another way"},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL("from torch import nn\nimport torch.nn.functional as F\n", "nn.Linear(4, 9)",
+			LOGITS "        return " LOSS "\n"),
+		{NULL}, "the file does not import torch by that name"},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F "from deepspeed import zero\n", "nn.Linear(4, 9)",
+			LOGITS "        return " LOSS "\n"),
+		{NULL}, "the layer's weight may be sharded"},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(TORCH_AND_F, "Head(4, 9)", LOGITS "        return " LOSS "\n"), {NULL}, NULL},
+	{"chunked-loss", "t.py",
+		LANGUAGE_MODEL(
+			TORCH_AND_F, "nn.Linear(4, 9)", LOGITS "        return F.cross_entropy(logits, y)\n"),
+		{NULL}, NULL},
 };
 
 #endif

@@ -1,15 +1,13 @@
 """Attention in the spellings that people use: rewritten by `infrarsi codemods --only sdpa`, applied, and run beside the
 original in double precision. Those that mean something else must be left alone."""
-import importlib.util
-import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 
 import torch
 
-INFRARSI = sys.argv[1]
+import rewriting
+from rewriting import load, verdict
+
 HEAD = """import math
 import torch
 import torch.nn as nn
@@ -108,13 +106,6 @@ LEFT_ALONE = {
 }
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def write(folder, name, init, body):
     path = folder / f"{name}.py"
     path.write_text(HEAD.format(init="".join(f"        {line}\n" for line in [init] if line),
@@ -122,19 +113,8 @@ def write(folder, name, init, body):
     return path
 
 
-def codemods(path, only="sdpa"):
-    out = subprocess.run([INFRARSI, "codemods", "--json", "--only", only, path.name], cwd=path.parent, check=True,
-                         capture_output=True, text=True).stdout
-    return json.loads(out)
-
-
-failed = 0
-
-
-def verdict(ok, name, why=""):
-    global failed
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {name}{'' if ok else ': ' + why}")
+def codemods(path):
+    return rewriting.codemods(path, "sdpa")
 
 
 torch.manual_seed(7)
@@ -142,12 +122,10 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     for i, (name, (init, body)) in enumerate(SAME.items()):
         before = write(folder, f"before{i}", init, body)
-        proposals = codemods(before)["proposals"]
-        if len(proposals) != 1:
+        after = rewriting.apply(before, "sdpa", folder / f"after{i}.py")
+        if not after:
             verdict(False, name, f"not rewritten: {codemods(before)['refusals']}")
             continue
-        after = folder / f"after{i}.py"
-        subprocess.run(["patch", "-s", "-o", str(after), str(before)], input=proposals[0]["diff"], text=True, check=True)
         q, k, v = (torch.randn(2, 3, 10, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
         results = []
         for path in (before, after):
@@ -178,6 +156,4 @@ with tempfile.TemporaryDirectory() as temporary:
     deep = folder / "deep.py"
     deep.write_text("import torch\ndef f(a):\n    x = softmax(" + " + ".join(["a"] * 30000) + ")\n    return x\n")
     verdict(not codemods(deep)["proposals"], "left alone: a sum of 30,000 terms")
-    n_more = 8
-print(f"codemods on torch {torch.__version__}: {len(SAME) + len(LEFT_ALONE) + n_more - failed} passed, {failed} failed")
-sys.exit(failed != 0)
+rewriting.close("sdpa")

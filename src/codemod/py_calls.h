@@ -15,6 +15,9 @@ bool py_is_torch_call(struct rewrite *r, TSNode call, const char *name);
 /* The attribute is self.<name>, which its class makes an nn.<kind> and nothing else; that it shares its
  * weight or its bias with another module changes nothing in that. */
 bool py_is_module(struct rewrite *r, TSNode attribute, const char *kind);
+/* Something in the program does more with self.<name> than to make it in its class, to call it, and to look
+ * at its weight and bias; or its class has children, or a parent of the program, which may. */
+bool py_is_touched_elsewhere(struct rewrite *r, TSNode attribute);
 
 /* Comments are none. */
 TSNode py_next_statement(TSNode statement);

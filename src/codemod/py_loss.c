@@ -25,6 +25,7 @@ struct loss {
 	TSNode made;         /* the statement that makes the logits; a null node: the call itself does */
 	TSNode head, hidden; /* self.lm_head, and what it is given */
 	const char *logits;  /* the variable; NULL = there is none */
+	const char *width;   /* that the logits are said to have; NULL = their own */
 	const char *targets, *ignored;
 };
 
@@ -38,69 +39,118 @@ static TSNode without_float(struct rewrite *r, TSNode node)
 	return py_peel(is_plain ? object : node);
 }
 
-/* A name, a member or a number. */
-static bool is_plain_size(const char *text)
-{
-	for (const char *p = text; *p; p++)
-		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '.')
-			return false;
-	return *text != '\0';
-}
-
 /* view(-1, width), reshape(-1, width), flatten(0, 1): one row a token. A null node = it is something else. */
-static TSNode flattened_logits(struct rewrite *r, TSNode node)
+static TSNode flattened_logits(struct rewrite *r, TSNode node, const char **ret_width)
 {
 	static const char *const methods[] = {"view", "reshape", "flatten"};
+	static const char *const sizes[] = {
+		"(-1,%s.size(-1))", "(-1,%s.shape[-1])", "(-1,%s.size(2))", "(-1,%s.shape[2])"};
 	TSNode none = {0};
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
 		TSNode object = py_method_object(r, node, methods[i]);
 		const char *list = node_dense_text(r, code_field(node, "arguments"));
 		if (ts_node_is_null(object))
 			continue;
+		*ret_width = NULL;
 		if (i == 2)
 			return strcmp(list, "(0,1)") == 0 || strcmp(list, "(0,-2)") == 0 ? object : none;
 		const char *name = node_dense_text(r, without_float(r, object));
-		if (strcmp(list, arena_printf(r->arena, "(-1,%s.size(-1))", name)) == 0 ||
-			strcmp(list, arena_printf(r->arena, "(-1,%s.shape[-1])", name)) == 0)
-			return object;
+		for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+			const char *at = strstr(sizes[k], "%s");
+			if (strcmp(list, arena_printf(r->arena, "%.*s%s%s", (int)(at - sizes[k]), sizes[k],
+						 name, at + 2)) == 0)
+				return object;
+		}
 		TSNode width = py_argument(node, 1, 2);
-		return strncmp(list, "(-1,", 4) == 0 && !ts_node_is_null(width) &&
-				       is_plain_size(node_dense_text(r, width))
-			       ? object
-			       : none;
+		*ret_width = node_dense_text(r, width);
+		return strncmp(list, "(-1,", 4) == 0 && !ts_node_is_null(width) ? object : none;
 	}
 	return none;
 }
 
+struct doing {
+	TSNode before; /* only what begins before it; a null node = all */
+	bool something;
+};
+
+static void see_doing(struct rewrite *r, TSNode node, void *context)
+{
+	static const char *const layouts[] = {
+		"view", "reshape", "flatten", "contiguous", "to", "long", "cuda", "detach", "clone", "size"};
+	struct doing *d = context;
+	bool is_layout = false;
+	for (size_t i = 0; i < ARRAY_LEN(layouts) && node_is_kind(node, "call"); i++)
+		is_layout |= strcmp(call_name(r, node), layouts[i]) == 0;
+	if (!ts_node_is_null(d->before) && ts_node_start_byte(node) >= ts_node_start_byte(d->before))
+		return;
+	bool is_around = !ts_node_is_null(d->before) && ts_node_end_byte(node) >= ts_node_end_byte(d->before);
+	d->something |= !is_layout && !is_around;
+}
+
+/* No calls but those that lay out tensors anew, and no assignments within. `before`: as see_doing() has it.
+ */
+static bool does_nothing_before(struct rewrite *r, TSNode expression, TSNode before)
+{
+	static const char *const kinds[] = {"call", "named_expression", "await", "yield"};
+	struct doing d = {.before = before};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		visit_kind(r, expression, kinds[i], see_doing, &d);
+	return !d.something;
+}
+
+static bool does_nothing(struct rewrite *r, TSNode expression)
+{
+	TSNode all = {0};
+	return does_nothing_before(r, expression, all);
+}
+
+/* y.view(-1) and the like of what no call makes but those that only lay out tensors anew. */
 static bool is_flat(struct rewrite *r, TSNode targets)
 {
 	static const char *const forms[][2] = {{"view", "(-1)"}, {"reshape", "(-1)"}, {"flatten", "()"}};
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
 		if (!ts_node_is_null(py_method_object(r, targets, forms[i][0])))
-			return strcmp(node_dense_text(r, code_field(targets, "arguments")), forms[i][1]) == 0;
+			return strcmp(node_dense_text(r, code_field(targets, "arguments")), forms[i][1]) ==
+				       0 &&
+			       does_nothing(r, code_field(code_field(targets, "function"), "object"));
 	return false;
 }
 
-static bool is_whole_number(const char *text)
+static uint32_t count_arguments(TSNode list)
 {
-	text += *text == '-';
-	return *text && strspn(text, "0123456789") == strlen(text);
+	uint32_t n = 0;
+	for (uint32_t i = 0; node_is_kind(list, "argument_list") && i < ts_node_named_child_count(list); i++)
+		n += !node_is_kind(ts_node_named_child(list, i), "comment");
+	return n;
 }
 
-/* F.cross_entropy(logits, targets) and ignore_index=-1 at most. false: no loss of this kind, or *ret_why. */
+static TSNode positional(TSNode list, uint32_t index)
+{
+	TSNode none = {0};
+	for (uint32_t i = 0; i < ts_node_named_child_count(list); i++) {
+		TSNode child = ts_node_named_child(list, i);
+		if (!node_is_kind(child, "comment") && index-- == 0)
+			return node_is_kind(child, "keyword_argument") ? none : child;
+	}
+	return none;
+}
+
+/* F.cross_entropy(logits, targets), what is ignored, and that it is a mean. false: no loss of this kind, or
+ * *ret_why. */
 static bool read_arguments(struct rewrite *r, struct loss *l, TSNode *ret_logits, const char **ret_why)
 {
 	TSNode list = code_field(l->call, "arguments");
-	uint32_t n = node_is_kind(list, "argument_list") ? ts_node_named_child_count(list) : 0;
+	uint32_t n = count_arguments(list);
 	if (!py_is_torch_call(r, l->call, "cross_entropy") || n < 2)
 		return false;
-	TSNode logits = flattened_logits(r, ts_node_named_child(list, 0)),
-	       targets = ts_node_named_child(list, 1);
+	TSNode logits = flattened_logits(r, positional(list, 0), &l->width), targets = positional(list, 1);
 	if (ts_node_is_null(logits) || !is_flat(r, targets))
 		return false;
-	TSNode ignored = call_keyword(r, l->call, "ignore_index");
-	l->ignored = ts_node_is_null(ignored) ? "" : node_dense_text(r, ignored);
-	if (n != 2 + (*l->ignored != '\0') || (*l->ignored && !is_whole_number(l->ignored)))
+	TSNode ignored = call_keyword(r, l->call, "ignore_index"),
+	       how = call_keyword(r, l->call, "reduction");
+	bool is_mean = node_text_is(r, how, "\"mean\"") || node_text_is(r, how, "'mean'");
+	l->ignored = code_text(r, ignored);
+	if (n != 2u + !ts_node_is_null(ignored) + is_mean || !does_nothing(r, ignored))
 		*ret_why = "the loss is weighted, smoothed or reduced in another way";
 	l->targets = code_text(r, targets);
 	*ret_logits = without_float(r, logits);
@@ -109,15 +159,45 @@ static bool read_arguments(struct rewrite *r, struct loss *l, TSNode *ret_logits
 
 /* ---- who makes the logits ---- */
 
+struct making {
+	const char *name;
+	TSNode value;
+};
+
+static void find_value(struct rewrite *r, TSNode assignment, void *context)
+{
+	struct making *m = context;
+	if (node_text_is(r, code_field(assignment, "left"), m->name))
+		m->value = code_field(assignment, "right");
+}
+
+static const char *last_part(const char *text)
+{
+	const char *dot = strrchr(text, '.');
+	return dot ? dot + 1 : text;
+}
+
+/* nn.Linear(width, config.vocab_size) gives logits of self.vocab_size words. */
+static bool has_width(struct rewrite *r, TSNode head, const char *width)
+{
+	struct making m = {.name = code_text(r, head)};
+	visit_kind(r, scope_class(head), "assignment", find_value, &m);
+	TSNode words = call_keyword(r, m.value, "out_features");
+	if (ts_node_is_null(words))
+		words = positional(code_field(m.value, "arguments"), 1);
+	return !ts_node_is_null(words) && strcmp(last_part(node_dense_text(r, words)), last_part(width)) == 0;
+}
+
 /* self.lm_head(x), of an nn.Linear of the class */
 static bool read_head(struct rewrite *r, struct loss *l, TSNode call)
 {
-	if (!node_is_kind(call, "call"))
+	TSNode list = code_field(call, "arguments");
+	if (!node_is_kind(call, "call") || count_arguments(list) != 1)
 		return false;
 	l->head = code_field(call, "function");
-	l->hidden = py_argument(call, 0, 1);
+	l->hidden = positional(list, 0);
 	return py_is_module(r, l->head, "Linear") && !ts_node_is_null(l->hidden) &&
-	       !node_is_kind(l->hidden, "list_splat");
+	       !strstr(ts_node_type(l->hidden), "splat") && (!l->width || has_width(r, l->head, l->width));
 }
 
 struct counting {
@@ -148,11 +228,37 @@ static bool is_idle(TSNode statement)
 			       node_is_kind(right, "float")));
 }
 
-static bool is_simple_condition(TSNode branch)
+static TSNode statement_of(TSNode node)
 {
-	TSNode condition = code_field(branch, "condition");
-	return node_is_kind(condition, "comparison_operator") || node_is_kind(condition, "identifier") ||
-	       node_is_kind(condition, "attribute") || node_is_kind(condition, "not_operator");
+	while (!strstr(ts_node_type(node), "statement"))
+		node = ts_node_parent(node);
+	return node;
+}
+
+/* Something on the way from the loss up that does nothing by itself. */
+static bool is_passed(struct rewrite *r, TSNode up)
+{
+	static const char *const plain[] = {
+		"block", "else_clause", "expression_statement", "return_statement"};
+	const char *type = ts_node_type(up);
+	if (node_is_kind(up, "if_statement"))
+		return does_nothing(r, code_field(up, "condition")) && !count_kind(r, up, "elif_clause");
+	if (node_is_kind(up, "conditional_expression"))
+		return does_nothing(r, ts_node_named_child(up, 1));
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (node_is_kind(up, plain[i]))
+			return true;
+	return !node_is_kind(up, "lambda") && !strstr(type, "comprehension") && !strstr(type, "statement") &&
+	       !strstr(type, "definition") && !strstr(type, "generator");
+}
+
+/* The first statement before the node that is not idle; a null node = there is none. */
+static TSNode busy_before(TSNode node)
+{
+	TSNode before = ts_node_prev_named_sibling(node);
+	while (!ts_node_is_null(before) && is_idle(before))
+		before = ts_node_prev_named_sibling(before);
+	return before;
 }
 
 /* From the loss up to the block of `made`: conditions without calls, and before the way up only idle
@@ -160,22 +266,16 @@ static bool is_simple_condition(TSNode branch)
 static bool follows_at_once(struct rewrite *r, TSNode made, TSNode call)
 {
 	TSNode block = ts_node_parent(made), node = call;
-	for (TSNode up = ts_node_parent(call); !ts_node_is_null(up); node = up, up = ts_node_parent(up)) {
-		bool is_block = node_is_kind(up, "block"), is_there = ts_node_eq(up, block);
-		for (TSNode before = ts_node_prev_named_sibling(node); is_block && !ts_node_is_null(before);
-			before = ts_node_prev_named_sibling(before)) {
-			if (is_there && ts_node_eq(before, made))
-				return true;
-			if (!is_idle(before))
-				return false;
-		}
-		bool is_branch = node_is_kind(up, "if_statement");
-		if (is_there || strstr(ts_node_type(up), "comprehension") || node_is_kind(up, "lambda") ||
-			(is_branch && (!is_simple_condition(up) || count_kind(r, up, "elif_clause"))))
-			return false;
-		if (!is_block && !is_branch && !node_is_kind(up, "else_clause") &&
-			(strstr(ts_node_type(up), "statement") || strstr(ts_node_type(up), "definition")) &&
-			!node_is_kind(up, "expression_statement") && !node_is_kind(up, "return_statement"))
+	if (!does_nothing_before(r, statement_of(call), call))
+		return false;
+	for (TSNode up = ts_node_parent(call); !ts_node_is_null(up) && is_passed(r, up);
+		node = up, up = ts_node_parent(up)) {
+		TSNode busy = {0};
+		if (node_is_kind(up, "block"))
+			busy = busy_before(node);
+		if (ts_node_eq(up, block))
+			return !ts_node_is_null(busy) && ts_node_eq(busy, made);
+		if (!ts_node_is_null(busy))
 			return false;
 	}
 	return false;
@@ -196,6 +296,16 @@ static void find_making(struct rewrite *r, TSNode assignment, void *context)
 	s->found = assignment;
 }
 
+/* By text: locals()["logits"]. */
+static bool reads_names(struct rewrite *r, TSNode function)
+{
+	static const char *const words[] = {"locals", "vars", "eval", "exec"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (subtree_has_word(r, function, words[i]))
+			return true;
+	return false;
+}
+
 /* NULL: the logits come from a linear layer and go nowhere else. "": they are none of ours. */
 static const char *read_logits(struct rewrite *r, struct loss *l, TSNode logits)
 {
@@ -206,13 +316,16 @@ static const char *read_logits(struct rewrite *r, struct loss *l, TSNode logits)
 	TSNode function = scope_function(l->call), list = code_field(l->call, "arguments");
 	struct search s = {.name = code_text(r, logits)};
 	visit_kind(r, function, "assignment", find_making, &s);
-	if (s.n != 1 || !read_head(r, l, without_float(r, code_field(s.found, "right"))))
+	if (!s.n || !read_head(r, l, without_float(r, code_field(s.found, "right"))))
 		return "";
+	if (s.n > 1)
+		return "the logits are made in several places";
 	l->logits = s.name;
 	l->made = ts_node_parent(s.found);
 	if (!node_is_kind(l->made, "expression_statement"))
 		return "the logits are made in the middle of something else";
-	if (uses(r, function, s.name) != 1 + uses(r, ts_node_named_child(list, 0), s.name))
+	if (reads_names(r, function) ||
+		uses(r, function, s.name) != 1 + uses(r, ts_node_named_child(list, 0), s.name))
 		return "the logits are used elsewhere too";
 	return follows_at_once(r, l->made, l->call) ? NULL
 						    : "something happens between the logits and their loss";
@@ -220,19 +333,44 @@ static const char *read_logits(struct rewrite *r, struct loss *l, TSNode logits)
 
 /* ---- what becomes of it ---- */
 
-static const char *reason_around(struct rewrite *r)
+static const char *reason_around(struct rewrite *r, const struct loss *l)
 {
-	static const char *const sharded[] = {"FSDP", "FullyShardedDataParallel", "fully_shard", "DTensor",
-		"parallelize_module", "deepspeed"};
-	static const char *const captured[] = {
-		"CUDAGraph", "make_graphed_callables", "functional_call", "jit"};
-	for (size_t i = 0; i < ARRAY_LEN(sharded); i++)
-		if (py_program_has(r, sharded[i]))
-			return "the layer's weight may be sharded";
-	for (size_t i = 0; i < ARRAY_LEN(captured); i++)
-		if (py_program_has(r, captured[i]))
-			return "the program captures or transforms its functions";
-	return NULL;
+	static const struct {
+		const char *word, *why;
+	} words[] = {
+		{"FSDP", "the layer's weight may be sharded"},
+		{"FullyShardedDataParallel", "the layer's weight may be sharded"},
+		{"fully_shard", "the layer's weight may be sharded"},
+		{"DTensor", "the layer's weight may be sharded"},
+		{"parallelize_module", "the layer's weight may be sharded"},
+		{"deepspeed", "the layer's weight may be sharded"},
+		{"CUDAGraph", "the program captures or transforms its functions"},
+		{"make_graphed_callables", "the program captures or transforms its functions"},
+		{"functional_call", "the program captures or transforms its functions"},
+		{"jit", "the program captures or transforms its functions"},
+		{"functorch", "the program captures or transforms its functions"},
+		{"torch.func", "the program captures or transforms its functions"},
+		{"register_forward_hook", "a hook may look at what the layer does"},
+		{"register_forward_pre_hook", "a hook may look at what the layer does"},
+		{"register_full_backward_hook", "a hook may look at what the layer does"},
+		{"register_full_backward_pre_hook", "a hook may look at what the layer does"},
+		{"register_module_forward_hook", "a hook may look at what the layer does"},
+		{"opacus", "a hook may look at what the layer does"},
+		{"setattr", "the layer may be replaced or changed by name"},
+		{"add_module", "the layer may be replaced or changed by name"},
+		{"register_module", "the layer may be replaced or changed by name"},
+		{"set_submodule", "the layer may be replaced or changed by name"},
+		{"_modules", "the layer may be replaced or changed by name"},
+		{"spectral_norm", "the layer may be replaced or changed by name"},
+		{"weight_norm", "the layer may be replaced or changed by name"},
+		{"parametrize", "the layer may be replaced or changed by name"},
+		{"peft", "the layer may be replaced or changed by name"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (py_program_has(r, words[i].word))
+			return words[i].why;
+	return py_is_touched_elsewhere(r, l->head) ? "the layer may be replaced, changed or given to others"
+						   : NULL;
 }
 
 struct import {
@@ -242,9 +380,12 @@ struct import {
 static void find_import(struct rewrite *r, TSNode statement, void *context)
 {
 	struct import *i = context;
-	if (ts_node_is_null(i->statement) && node_is_kind(ts_node_parent(statement), "module") &&
-		node_text_is(r, ts_node_named_child(statement, 0), "torch") && node_indent(r, statement))
-		i->statement = statement;
+	if (!ts_node_is_null(i->statement) || !node_is_kind(ts_node_parent(statement), "module") ||
+		!node_indent(r, statement))
+		return;
+	for (uint32_t k = 0; k < ts_node_named_child_count(statement); k++)
+		if (node_text_is(r, ts_node_named_child(statement, k), "torch"))
+			i->statement = statement;
 }
 
 /* Where the class or function around a node begins, with the comments right above it. */
@@ -254,7 +395,7 @@ static size_t beginning_of(TSNode node)
 		node = ts_node_parent(node);
 	for (;;) {
 		TSNode above = ts_node_prev_sibling(node);
-		bool is_its_own = node_is_kind(above, "comment") &&
+		bool is_its_own = node_is_kind(above, "comment") && ts_node_start_point(above).column == 0 &&
 				  ts_node_end_point(above).row + 1 == ts_node_start_point(node).row;
 		if (!is_its_own)
 			return ts_node_start_byte(node);
@@ -281,10 +422,10 @@ static void write_function(struct rewrite *r, const struct loss *l, TSNode impor
 			"reduction=\"sum\")\n"
 			"\n"
 			"    # The logits of a part are made again for its gradient.\n"
-			"    losses = [torch.utils.checkpoint.checkpoint(of_part, h, t, use_reentrant=False, "
-			"preserve_rng_state=False)\n"
+			"    losses = [torch.utils.checkpoint.checkpoint(of_part, h, t, "
+			"use_reentrant=False)\n"
 			"              for h, t in zip(hidden.split(rows), targets.split(rows))]\n"
-			"    return torch.stack(losses).sum() / (targets != ignore_index).sum()\n\n\n",
+			"    return torch.stack(losses).sum() / (targets.long() != ignore_index).sum()\n\n\n",
 			module));
 }
 
@@ -300,6 +441,9 @@ static const char *free_name(struct rewrite *r)
 static void replace(struct rewrite *r, const struct loss *l, const char *name)
 {
 	const char *hidden = code_text(r, l->hidden);
+	/* Inside the call's brackets it could go over several lines, or name a value. */
+	if (strchr(hidden, '\n') || node_is_kind(l->hidden, "named_expression"))
+		hidden = arena_printf(r->arena, "(%s)", hidden);
 	if (l->logits)
 		rewrite_replace(r, ts_node_start_byte(l->made), ts_node_end_byte(l->made),
 			arena_printf(r->arena, "%s = %s", name, hidden));
@@ -330,7 +474,7 @@ static void consider(struct rewrite *r, TSNode call, void *context)
 		why = "the file does not import torch by that name";
 	if (!why && (!name || file_has_word(r, FUNCTION)))
 		why = "the names that it needs are taken";
-	why = why ? why : reason_around(r);
+	why = why ? why : reason_around(r, &l);
 	if (why) {
 		rewrite_refuse(r, call, why);
 		return;

@@ -24,7 +24,7 @@
 		"\n    def forward(self, x, y=None):\n" body
 #define LOGITS "        logits = self.head(x)\n"
 #define LOSS "F.cross_entropy(logits.view(-1, logits.size(-1)), y.view(-1))"
-#define TORCH_AND_F "import torch\nimport torch.nn.functional as F\n"
+#define TORCH_AND_F "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 
 static const struct example torch_examples[] = {
 	{"foreach-optimizer", "t.py", "from torch import optim\no = optim.RMSprop(p, lr=1)\n",
@@ -116,7 +116,8 @@ static const struct example torch_examples[] = {
 		TORCH_AND_F LANGUAGE_MODEL("# hidden\n", "nn.Linear(4, 9)",
 			LOGITS "        loss = None\n        if y is not None:\n            loss = " LOSS
 			       "\n        return loss\n"),
-		{"targets != ignore_index).sum()\n+\n+\n # hidden\n class Net", "+        head_input = x\n",
+		{"targets.long() != ignore_index).sum()\n+\n+\n # hidden\n class Net",
+			"+        head_input = x\n",
 			"+            loss = cross_entropy_in_parts(self.head, head_input, y.view(-1))\n"},
 		NULL},
 	{"chunked-loss", "t.py",

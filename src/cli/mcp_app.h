@@ -59,6 +59,8 @@ struct mcp_app {
 /* The campaign as it stands, for reading; an error that says what to do where there is none. Notices first
  * whether the run that the server started has ended. */
 enum err_code mcp_open(struct mcp_app *app, struct campaign *ret_campaign, struct err *reterr) MUST_CHECK;
+/* True: somebody searches or promotes here now, and will see what is laid down now. dir: of .infrarsi. */
+bool mcp_is_at_work(struct mcp_app *app, const char *dir);
 /* True: somebody searched or promoted here when `c` was read; false: what stands in it is how it ended. */
 bool mcp_was_at_work(const struct mcp_app *app, const struct campaign *c);
 /* A trial that ended: new. */

@@ -52,7 +52,7 @@ static enum err_code put(struct mcp_app *app, const struct campaign *c, const ch
 	char name[INBOX_NAME_SIZE];
 	const struct inbox_item item = {.proposer = proposer_name, .measure = measure, .answer = answer};
 	TRY(inbox_put(c->dir, &item, name, reterr));
-	bool is_at_work = mcp_was_at_work(app, c);
+	bool is_at_work = mcp_is_at_work(app, c->dir);
 	json_object_set_new(result->data, "accepted", json_true());
 	json_object_set_new(result->data, "inbox", json_string(name));
 	json_object_set_new(result->data, "at_work", json_boolean(is_at_work));
@@ -64,26 +64,29 @@ static enum err_code put(struct mcp_app *app, const struct campaign *c, const ch
 
 /* ---- settings ---- */
 
-/* Candidates run once: what is registered is history, whatever became of it. */
-static const struct trial *find_twin(const struct state *s, const struct candidate *candidate)
+/* Candidates run once: what is registered is history, whatever became of it. Only where nobody is at work,
+ * what still stands as running was broken off, as the next run will find. */
+static const struct trial *find_twin(
+	const struct state *s, const struct candidate *candidate, bool is_at_work)
 {
 	for (size_t i = 0; i < s->n_trials; i++) {
 		const struct trial *t = &s->trials[i];
-		if (t->status != TRIAL_INTERRUPTED && t->status != TRIAL_TRANSIENT &&
-			candidate_equal(&t->candidate, candidate))
+		bool is_broken_off = t->status == TRIAL_INTERRUPTED || t->status == TRIAL_TRANSIENT ||
+				     (t->status == TRIAL_REGISTERED && !is_at_work);
+		if (!is_broken_off && candidate_equal(&t->candidate, candidate))
 			return t;
 	}
 	return NULL;
 }
 
 static enum err_code check_is_new(
-	const struct state *s, const struct candidate *candidate, struct err *reterr)
+	const struct state *s, const struct candidate *candidate, bool is_at_work, struct err *reterr)
 {
 	char speedup[UNIT_TEXT_SIZE] = "";
 	if (candidate_is_reference(candidate, &s->space))
 		return err_set(reterr, ERR_INPUT,
 			"these settings are the reference's own, which is what all trials are compared with");
-	const struct trial *twin = find_twin(s, candidate);
+	const struct trial *twin = find_twin(s, candidate, is_at_work);
 	if (!twin)
 		return OK;
 	if (twin->status == TRIAL_REGISTERED)
@@ -110,7 +113,7 @@ static enum err_code propose_settings(struct mcp_app *app, const struct campaign
 	CLEANUP(free_ptr) char *text = answer_with("configurations", item);
 	TRY(parse_one(text, "configurations", &s->space, &arena, &answer, reterr));
 	struct candidate candidate = {s->space.n_levers, (int *)answer.configurations[0].setting};
-	TRY(check_is_new(s, &candidate, reterr));
+	TRY(check_is_new(s, &candidate, mcp_was_at_work(app, c), reterr));
 	bool measure = json_bool_of(arguments, "measure");
 	mcp_add_changes(&changes, s, &candidate);
 	result->data = json_object();

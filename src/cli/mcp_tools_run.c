@@ -273,18 +273,10 @@ static void describe_for_waits(struct mcp_app *app, struct mcp_result *result)
 	result->is_error = true;
 }
 
-static bool is_somebody_at_work(struct mcp_app *app)
-{
-	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", app->dir);
-	long pid = 0;
-	mcp_run_poll(&app->run);
-	return app->run.pid || ledger_is_held(path, &pid);
-}
-
 static bool news_came(struct mcp_app *app)
 {
 	struct campaign c = {0};
-	if (!is_somebody_at_work(app))
+	if (!mcp_is_at_work(app, app->dir))
 		return true;
 	if (!ledger_changed(app))
 		return false;

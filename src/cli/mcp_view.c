@@ -16,6 +16,14 @@ enum err_code mcp_open(struct mcp_app *app, struct campaign *ret_campaign, struc
 	return cli_open_recorded(app->common, ret_campaign, reterr);
 }
 
+bool mcp_is_at_work(struct mcp_app *app, const char *dir)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/ledger.db", dir);
+	long pid = 0;
+	mcp_run_poll(&app->run);
+	return app->run.pid || ledger_is_held(path, &pid);
+}
+
 bool mcp_was_at_work(const struct mcp_app *app, const struct campaign *c)
 {
 	return app->run.pid || c->was_at_work;

@@ -354,14 +354,20 @@ static size_t n_usable(const struct answer *a)
 	return a->n_configurations + a->n_priors + a->n_patches + a->n_reviews;
 }
 
+static void add_problems(struct strbuf *text, const struct answer *a)
+{
+	for (size_t i = 0; i < MIN_OF(a->n_dropped, (size_t)PROBLEMS_SHOWN); i++)
+		strbuf_addf(
+			text, "%s%s %s", text->len ? "; " : "", a->dropped[i].where, a->dropped[i].reason);
+}
+
 /* Nothing usable, and not because nothing was said. */
 static enum err_code check_usable(const struct answer *a, struct err *reterr)
 {
 	if (!a->n_dropped || n_usable(a))
 		return OK;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
-	for (size_t i = 0; i < MIN_OF(a->n_dropped, (size_t)PROBLEMS_SHOWN); i++)
-		strbuf_addf(&text, "%s%s %s", i ? "; " : "", a->dropped[i].where, a->dropped[i].reason);
+	add_problems(&text, a);
 	return err_set(reterr, ERR_INPUT, "%s", text.buf);
 }
 
@@ -370,8 +376,12 @@ static enum err_code check_usable(const struct answer *a, struct err *reterr)
 static enum err_code note_cut(struct reading *r, const struct err *cut, struct err *reterr)
 {
 	struct answer *a = r->answer;
-	if (!n_usable(a))
-		return err_set(reterr, ERR_INPUT, "%s", cut->message);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+	if (!n_usable(a)) {
+		strbuf_addstr(&text, cut->message);
+		add_problems(&text, a);
+		return err_set(reterr, ERR_INPUT, "%s", text.buf);
+	}
 	memmove(a->dropped + 1, a->dropped, a->n_dropped++ * sizeof(*a->dropped));
 	a->dropped[0] = (struct dropped_item){
 		ANSWER_END, arena_printf(r->arena, "is missing (%s): what came whole is used", cut->message)};

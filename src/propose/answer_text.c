@@ -57,11 +57,24 @@ static bool has_key(const json_t *object, const char *const *keys)
 	return false;
 }
 
-/* What came whole of an object that is cut, closed; NULL = nothing of use. */
-static json_t *load_whole_part(const char *text, const struct extent *e, const char *const *keys)
+/* After the last whole item there is nothing but brackets that are missing, a fence, or prose. */
+static bool lacks_brackets_only(const char *tail, size_t length)
+{
+	size_t blank = 0;
+	while (blank < length && strchr(" \t\r\n", tail[blank]))
+		blank++;
+	return blank == length ||
+	       (tail[blank] != ',' && !memchr(tail, '"', length) && !memchr(tail, '{', length));
+}
+
+/* What came whole of an object that the text's end cuts, closed; NULL = nothing of use, or it is broken
+ * elsewhere. */
+static json_t *load_whole_part(const char *text, size_t length, const struct extent *e,
+	const json_error_t *fault, const char *const *keys)
 {
 	CLEANUP(strbuf_release) struct strbuf closed = STRBUF_INIT;
-	if (!e->whole)
+	if (!e->whole || (json_error_code(fault) != json_error_premature_end_of_input &&
+				 !lacks_brackets_only(text + e->whole, length - e->whole)))
 		return NULL;
 	strbuf_add(&closed, text, e->whole);
 	strbuf_addstr(&closed, e->in_list ? "]}" : "}");
@@ -116,7 +129,7 @@ static size_t look_at(
 		not_json(line_of(text, p), &fault, e.length != 0, &why);
 	if (f->first.code == OK)
 		f->first = why;
-	if (!is_json && !f->part && (f->part = load_whole_part(p, &e, keys)))
+	if (!is_json && !f->part && (f->part = load_whole_part(p, rest, &e, &fault, keys)))
 		f->cut = why;
 	return is_json && e.length ? e.length : 1;
 }

@@ -116,7 +116,15 @@ static const struct useless {
 	{"I am sorry, I cannot do that.", "there is no JSON object in the answer"},
 	{"<html><body>502 Bad Gateway</body></html>", "there is no JSON object in the answer"},
 	{"\n{\"configurations\": [{\"settings\": {\"threads\": 4}", "line 2: not valid JSON: "},
-	{"{\"configurations\": [{\"settings\": {\"treads\": 4}}, {", "line 1: not valid JSON: "},
+	{"{\"configurations\": [{\"settings\": {\"treads\": 4}}, {",
+		"line 1: not valid JSON: string or '}' expected near end of file (the object does not end); "
+		"configurations[0] there is no knob or patch 'treads'"},
+	/* Broken in the middle and not at its end: who wrote it can mend it. */
+	{"{\"configurations\": [{\"settings\": {\"threads\": 4}}], \"patches\": [{\"title\": \"5\" disk\", "
+	 "\"diff\": \"x\"}]}",
+		"line 1: not valid JSON: "},
+	{"I consider {\"configurations\": [{\"settings\": {\"threads\": 4}}, but then no.",
+		"line 1: not valid JSON: "},
 	{"{\"knobs\": {}}", "line 1: the JSON object has none of the expected keys"},
 	{"{\"configurations\": 3}", "configurations[0] 'configurations' must be a list"},
 	{"{\"priors\": [{\"knob\": \"threads\", \"setting\": \"2\", \"speedup\": 2}]}",

@@ -104,6 +104,7 @@ struct make_facts {
 	const char *run_line;           /* the recipe line that starts the program, expanded; NULL = none */
 	const char **run_words;         /* its words as a shell splits it; NULL = make_words() of it are */
 	size_t n_run_words, run_script; /* the script's place among them */
+	const char *module_folder; /* where the line starts a module: what it is found below; else NULL */
 	struct found_at run_at;
 	const char *run_target;
 	const char *

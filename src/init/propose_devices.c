@@ -8,7 +8,7 @@
 #include "init/init_int.h"
 #include "init/launch.h"
 
-enum { COUNT_MAX = 1 << 16 };
+enum { COUNT_UNKNOWN = -1, COUNT_MAX = 1 << 16 };
 
 const char *launch_today(const struct launch *l, const struct job_option *o)
 {
@@ -17,7 +17,7 @@ const char *launch_today(const struct launch *l, const struct job_option *o)
 }
 
 /* The number behind "--name 8" or "--name=8" among the launcher's own words, those before the script; 0 =
- * none. */
+ * none, COUNT_UNKNOWN = something else (gpu, auto, 1:4). The last one counts. */
 static int launcher_number(const struct launch *l, const char *const *names, const char **ret_word)
 {
 	int number = 0;
@@ -25,71 +25,107 @@ static int launcher_number(const struct launch *l, const char *const *names, con
 		for (size_t i = 0; names[i]; i++) {
 			size_t n = strlen(names[i]);
 			int64_t value;
-			const char *word = l->words[w], *text = word[n] == '=' ? word + n + 1 : "";
-			if (strncmp(word, names[i], n) != 0)
+			const char *word = l->words[w];
+			if (strncmp(word, names[i], n) != 0 || (word[n] && word[n] != '='))
 				continue;
-			if (!word[n] && w + 1 < l->n_words)
-				text = l->words[w + 1];
-			if (!parse_integer(text, &value) || value < 1 || value > COUNT_MAX)
-				continue;
-			number = (int)value;
+			const char *text = word[n] ? word + n + 1 : w + 1 < l->n_words ? l->words[w + 1] : "";
+			bool is_count = parse_integer(text, &value) && value >= 1 && value <= COUNT_MAX;
+			number = is_count ? (int)value : COUNT_UNKNOWN;
 			*ret_word = names[i];
 		}
 	return number;
 }
 
-/* --tensor-model-parallel-size, --pp, --context_parallel_degree: of a model's own dimensions, not of the
- * data's. */
-static bool divides_model(const char *flag)
+static bool is_one_of(const char *word, const char *const *words, size_t n)
 {
-	static const char *const whole[] = {"tp", "pp", "cp", "tp_size", "pp_size", "cp_size", "sp_size"};
-	static const char *const kinds[] = {"tensor", "pipeline", "context", "sequence", "model"};
-	char name[64];
-	snprintf(name, sizeof(name), "%s", flag + strspn(flag, "-"));
-	for (char *c = name; *c; c++)
-		*c = *c == '-' ? '_' : *c;
-	for (size_t i = 0; i < ARRAY_LEN(whole); i++)
-		if (strcmp(name, whole[i]) == 0)
-			return true;
-	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (strncmp(last, kinds[i], strlen(kinds[i])) == 0 && strstr(last, "parallel"))
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, words[i]) == 0)
 			return true;
 	return false;
 }
 
+/* --tensor-model-parallel-size, --pp, --tp_degree, --ulysses-degree: of a model's own dimensions, not of the
+ * data's. */
+static bool divides_model(const char *flag)
+{
+	static const char *const letters[] = {"tp", "pp", "cp", "mp", "sp", "ulysses", "pipeline"};
+	static const char *const ends[] = {"", "_size", "_degree", "_stages", "_world_size"};
+	static const char *const kinds[] = {"tensor", "pipeline", "context", "sequence", "model", "ulysses"};
+	char name[64], first[64];
+	const char *dot = strrchr(flag, '.');
+	snprintf(name, sizeof(name), "%s", dot ? dot + 1 : flag + strspn(flag, "-"));
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, "_"), name);
+	return (is_one_of(first, letters, ARRAY_LEN(letters)) &&
+		       is_one_of(name + strlen(first), ends, ARRAY_LEN(ends))) ||
+	       (is_one_of(first, kinds, ARRAY_LEN(kinds)) && strstr(name, "parallel"));
+}
+
+/* More than one, or a switch that is there: how many then is said elsewhere. */
+static const char *divided_by(const struct launch *l, const struct job_option *o)
+{
+	int64_t size;
+	const char *value = launch_today(l, o);
+	if (!divides_model(o->flag))
+		return NULL;
+	if (o->is_switch)
+		return l->given[o - l->c->options] ? "given" : NULL;
+	return value && parse_integer(value, &size) && size > 1 ? value : NULL;
+}
+
 static const char *find_spread(const struct launch *l)
+{
+	for (size_t i = 0; i < l->c->n_options; i++) {
+		const struct job_option *o = &l->c->options[i];
+		const char *value = divided_by(l, o);
+		if (value)
+			return arena_printf(
+				l->p->arena, "%s is %s: several devices hold one model", o->flag, value);
+	}
+	return NULL;
+}
+
+static const char *find_machines(const struct launch *l)
 {
 	static const char *const nodes[] = {
 		"--nnodes", "--num_machines", "--num-machines", "--num_nodes", NULL};
 	const char *word;
 	int machines = launcher_number(l, nodes, &word);
-	if (machines > 1)
-		return arena_printf(l->p->arena,
-			"the line starts %d machines (%s), InfraRSI measures on one: let it start what "
-			"one "
-			"machine can hold",
-			machines, word);
-	for (size_t i = 0; i < l->c->n_options; i++) {
-		const struct job_option *o = &l->c->options[i];
-		const char *value = launch_today(l, o);
-		int64_t size;
-		if (divides_model(o->flag) && value && parse_integer(value, &size) && size > 1)
-			return arena_printf(l->p->arena, "%s is %lld: several devices hold one model",
-				o->flag, (long long)size);
-	}
-	return NULL;
+	if (machines == COUNT_UNKNOWN)
+		return arena_printf(l->p->arena, "%s does not say one number of machines", word);
+	return machines > 1
+		       ? arena_printf(l->p->arena,
+				 "the line starts %d machines (%s), InfraRSI measures on one: let it start "
+				 "what one machine can hold",
+				 machines, word)
+		       : NULL;
+}
+
+/* deepspeed and accelerate take what they find, or what a file of theirs says. */
+static bool starts_on_all(const struct launch *l)
+{
+	for (size_t w = 0; w < l->script; w++)
+		if (strcmp(l->words[w], "deepspeed") == 0 || strcmp(l->words[w], "accelerate") == 0)
+			return true;
+	return false;
 }
 
 void launch_read_devices(struct launch *l)
 {
 	static const char *const devices[] = {"--nproc_per_node", "--nproc-per-node", "--num_processes",
 		"--num-processes", "--num_gpus", NULL};
-	const char *word;
+	const char *word = NULL;
 	l->p->devices = 1;
 	if (!l->c->is_python)
 		return;
 	int n = launcher_number(l, devices, &word);
-	l->p->devices = n >= 1 && n <= 1024 ? n : 1;
-	l->spread = find_spread(l);
+	if (n >= 1 && n <= 1024)
+		l->p->devices = n;
+	l->spread = find_machines(l);
+	if (!l->spread && (n == COUNT_UNKNOWN || (!n && starts_on_all(l))))
+		l->spread =
+			"how many devices the line starts is said elsewhere (set launch.devices_per_node)";
+	if (!l->spread)
+		l->spread = find_spread(l);
 }

@@ -113,5 +113,10 @@ void propose_environment(const struct make_facts *make, const struct source_fact
 			propose_openmp_row(make, &rows[i], p);
 	if (!c->is_python)
 		propose_huge_pages(make, p);
+	/* Before an installed package, which would be the original and not the copy that is to be measured.
+	 */
+	if (make->module_folder && *make->module_folder && !value_today(make, p->arena, "PYTHONPATH"))
+		proposal_add_env(p, "PYTHONPATH", proposal_literal(p->arena, make->module_folder),
+			arena_printf(p->arena, "where the line's module is found: %s", make->program));
 	keep_run_environment(make, c, p);
 }

@@ -76,8 +76,9 @@ static bool is_script(const char *word, const char *script)
 	return strcmp(word + (strncmp(word, "./", 2) == 0 ? 2 : 0), script) == 0;
 }
 
-/* `pkg.train` is pkg/train.py or pkg/train/__main__.py, below whatever folder modules are found in (src/). */
-static bool is_module(struct arena *arena, const char *module, const char *script)
+/* `pkg.train` is pkg/train.py or pkg/train/__main__.py, below the folder where modules are found: "" is the
+ * repository itself. NULL = it is another program. */
+static const char *folder_of_module(struct arena *arena, const char *module, const char *script)
 {
 	char *path = arena_strdup(arena, module);
 	for (char *c = path; *c; c++)
@@ -87,11 +88,14 @@ static bool is_module(struct arena *arena, const char *module, const char *scrip
 	size_t length = strlen(script);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		size_t n = strlen(files[i]);
-		if (n <= length && strcmp(script + length - n, files[i]) == 0 &&
-			(n == length || script[length - n - 1] == '/'))
-			return true;
+		if (n > length || strcmp(script + length - n, files[i]) != 0)
+			continue;
+		if (n == length)
+			return "";
+		if (script[length - n - 1] == '/')
+			return arena_strndup(arena, script, length - n - 1);
 	}
-	return false;
+	return NULL;
 }
 
 /* python -m torch.distributed.run ... starts what comes after it. */
@@ -104,31 +108,50 @@ static bool is_launcher(const char *module)
 	return false;
 }
 
-/* Where the script or its module stands: the first that is named; 0 = it is another one, or there is none. */
-static size_t script_in(struct arena *arena, const char *const *words, size_t n, const char *script)
+/* -m, --module, and python's -mpkg.train and -um: the module in the same word, "" = it is the next one; NULL
+ * = none of these. */
+static const char *after_module_option(const char *word)
 {
+	static const char flags[] = "bBdEiIOPqsSuvx"; /* python's, that take no value */
+	if (strcmp(word, "--module") == 0)
+		return "";
+	if (word[0] != '-' || word[1] == '-')
+		return NULL;
+	const char *p = word + 1 + strspn(word + 1, flags);
+	return *p == 'm' ? p + 1 : NULL;
+}
+
+struct started {
+	size_t script; /* where the script or its module stands; 0 = it is another one, or there is none */
+	const char *folder; /* that modules are found below; NULL = a script is named by its path */
+};
+
+/* The first script or module that is named. */
+static struct started find_started(
+	struct arena *arena, const char *const *words, size_t n, const char *script)
+{
+	const struct started none = {0};
 	for (size_t i = 1; i < n; i++) {
-		bool names_module = strcmp(words[i], "-m") == 0 || strcmp(words[i], "--module") == 0;
 		if (ends_with_py(words[i]))
-			return is_script(words[i], script) ? i : 0;
-		if (names_module && i + 1 < n && !is_launcher(words[++i]))
-			return is_module(arena, words[i], script) ? i : 0;
+			return is_script(words[i], script) ? (struct started){i, NULL} : none;
+		const char *module = after_module_option(words[i]);
+		if (module && !*module)
+			module = i + 1 < n ? words[++i] : NULL;
+		if (!module || is_launcher(module))
+			continue;
+		const char *folder = folder_of_module(arena, module, script);
+		return folder ? (struct started){i, folder} : none;
 	}
-	return 0;
+	return none;
 }
 
 static bool names_start(struct arena *arena, const char *line, const char *script)
 {
 	size_t n;
 	const char **words = make_words(arena, line, &n);
-	bool is_started = false;
-	for (size_t i = 0; i < n && words[i][0] != '#'; i++) {
-		if (is_started &&
-			(is_script(words[i], script) ||
-				(strcmp(words[i - 1], "-m") == 0 && is_module(arena, words[i], script))))
-			return true;
-		is_started |= is_start_word(words[i]);
-	}
+	for (size_t i = 0; i < n && words[i][0] != '#'; i++)
+		if (is_start_word(words[i]))
+			return find_started(arena, words + i, n - i, script).script > 0;
 	return false;
 }
 
@@ -179,12 +202,13 @@ static enum start start_in_line(
 		return names_start(arena, line, script) ? START_NEEDS_SHELL : START_NONE;
 	while (program < n && strchr(words[program], '=') && words[program][0] != '-')
 		program++;
-	size_t found = program < n && is_start_word(words[program])
-			       ? script_in(arena, words + program, n - program, script)
-			       : 0;
-	if (!found || asks_for_help(words, n))
+	struct started found = {0};
+	if (program < n && is_start_word(words[program]))
+		found = find_started(arena, words + program, n - program, script);
+	if (!found.script || asks_for_help(words, n))
 		return START_NONE;
-	set_start(arena, words, n, program + found, make);
+	set_start(arena, words, n, program + found.script, make);
+	make->module_folder = found.folder;
 	return START_FOUND;
 }
 
@@ -244,28 +268,63 @@ static bool is_for_something_else(const char *path)
 }
 
 /* A file that imports from its own package (from .model import Net) starts as a module only. */
-static const char *module_of(struct repo *repo, const char *script)
+static bool is_in_package(struct repo *repo, const char *script)
 {
 	size_t length;
 	const char *text = repo_read(repo, script, &length);
-	bool is_in_package = text && (strncmp(text, "from .", 6) == 0 || strstr(text, "\nfrom ."));
-	if (!is_in_package || !strchr(script, '/'))
-		return NULL;
-	char *module = arena_strndup(repo->arena, script, strlen(script) - strlen(".py"));
-	for (char *c = module; *c; c++)
-		*c = *c == '/' ? '.' : *c;
-	return module;
+	return text && strchr(script, '/') && (strncmp(text, "from .", 6) == 0 || strstr(text, "\nfrom ."));
+}
+
+static bool has_file(const struct repo *repo, const char *path)
+{
+	for (size_t i = 0; i < repo->n_files; i++)
+		if (strcmp(repo->files[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* The folder above the outermost package that holds the script; its own name's start where none says
+ * __init__. */
+static size_t package_start(struct repo *repo, const char *script)
+{
+	size_t start = (size_t)(strrchr(script, '/') - script);
+	bool is_any = false;
+	while (start > 0) {
+		const char *init = arena_printf(repo->arena, "%.*s/__init__.py", (int)start, script);
+		if (!has_file(repo, init))
+			return is_any ? start + 1 : 0;
+		is_any = true;
+		while (start > 0 && script[start - 1] != '/')
+			start--;
+		start -= start > 0;
+	}
+	return 0;
+}
+
+/* A word of a module's name: no v1.0. */
+static bool is_module_name(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '/')
+			return false;
+	return true;
 }
 
 static void start_by_itself(struct repo *repo, const char *script, struct make_facts *make)
 {
-	const char *module = module_of(repo, script);
+	size_t start = is_in_package(repo, script) ? package_start(repo, script) : 0, n = 0;
+	char *module = arena_strndup(repo->arena, script + start, strlen(script + start) - strlen(".py"));
 	const char **words = arena_array(repo->arena, 3, sizeof(*words));
-	size_t n = 0;
 	words[n++] = "python3";
-	if (module)
+	if (is_in_package(repo, script) && is_module_name(module)) {
+		for (char *c = module; *c; c++)
+			*c = *c == '/' ? '.' : *c;
 		words[n++] = "-m";
-	words[n++] = module ? module : script;
+		words[n++] = module;
+		make->module_folder = arena_strndup(repo->arena, script, start ? start - 1 : 0);
+	} else {
+		words[n++] = script;
+	}
 	set_start(repo->arena, words, n, n - 1, make);
 }
 

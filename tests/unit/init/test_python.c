@@ -269,6 +269,33 @@ static void a_spread_model_has_no_micro_batch(void **state)
 			{"the line starts 4 machines (--nnodes), InfraRSI measures on one",
 				"  # global_batch: 1\n"},
 			{"micro_batch,", "data_parallel"}});
+	static const char *const vague[] = {"torchrun --nproc-per-node=gpu train.py\n",
+		"torchrun --nproc_per_node auto train.py\n",
+		"torchrun --nnodes=1:4 --nproc-per-node=2 train.py\n", "deepspeed train.py\n",
+		"deepspeed --include localhost:0,1 train.py\n", "accelerate launch --multi_gpu train.py\n"};
+	for (size_t i = 0; i < ARRAY_LEN(vague); i++)
+		check_program(program, vague[i],
+			&(struct expected){
+				NULL, {"  # global_batch: 1\n"}, {"micro_batch,", "data_parallel"}});
+	check_program(program, "deepspeed --num_gpus 2 train.py\n",
+		&(struct expected){NULL, {"  global_batch: 16\n"}});
+	static const char *const dimensions[] = {"--tp_degree 2", "--mp 2", "--ulysses-degree 2",
+		"--pipeline-stages 2", "--context_parallel_size 2", "--parallelism.tensor_parallel_degree 2"};
+	for (size_t i = 0; i < ARRAY_LEN(dimensions); i++) {
+		CLEANUP(free_ptr) char *name = xstrdup(dimensions[i]);
+		name[strcspn(name, " ")] = '\0';
+		CLEANUP(free_ptr)
+		char *spread =
+			xasprintf("%sp = argparse.ArgumentParser()\np.add_argument('--micro-batch-size', "
+				  "default=4)\np.add_argument('--grad-accum', default=2)\n"
+				  "p.add_argument('%s')\np.parse_args()\ntorch.zeros(1).sum().backward()\n",
+				"import argparse\nimport torch\n", name);
+		CLEANUP(free_ptr)
+		char *line = xasprintf("torchrun --nproc-per-node=4 train.py %s\n", dimensions[i]);
+		check_program(spread, line,
+			&(struct expected){
+				NULL, {"  # global_batch: 1\n"}, {"micro_batch,", "data_parallel"}});
+	}
 	check_program(program, "torchrun --nnodes=1 --nproc-per-node=2 train.py\n",
 		&(struct expected){NULL, {"  global_batch: 16\n"}});
 }
@@ -285,6 +312,10 @@ static void a_module_is_found_by_its_name(void **state)
 			"python -m pkg.train --max_steps {updates}"},
 		{"pkg/train/__main__.py", "python -m pkg.train\n",
 			"python -m pkg.train --max_steps {updates}"},
+		{"pkg/train.py", "python -mpkg.train --max_steps 9\n",
+			"python -mpkg.train --max_steps {updates}"},
+		{"pkg/train.py", "python -um pkg.train --max_steps 9\n",
+			"python -um pkg.train --max_steps {updates}"},
 		{"src/pkg/train.py", "torchrun --nproc_per_node 2 -m pkg.train\n",
 			"torchrun --nproc_per_node 2 -m pkg.train --max_steps {updates}"},
 		{"pkg/train.py", "accelerate launch --module pkg.train\n",
@@ -303,9 +334,34 @@ static void a_module_is_found_by_its_name(void **state)
 		const struct file files[] = {{cases[i].path, program}, {"run.sh", cases[i].line}};
 		check(files, ARRAY_LEN(files), &(struct expected){cases[i].command, {NULL}});
 	}
-	const struct file inner[] = {{"pkg/train.py", "from .net import Net\n" PROGRAM("pass\n")},
-		{"pkg/net.py", "class Net: pass\n"}};
-	check(inner, ARRAY_LEN(inner), &(struct expected){"python3 -m pkg.train", {NULL}});
+	static const struct {
+		const char *path, *line, *command, *env;
+	} below[] = {
+		{"src/pkg/train.py", "python -m pkg.train\n", "python -m pkg.train", "PYTHONPATH: \"src\"\n"},
+		{"src/train.py", "cd src\npython -m train\n", "python -m train", "PYTHONPATH: \"src\"\n"},
+		{"src/pkg/train.py", "PYTHONPATH=lib python -m pkg.train\n", "python -m pkg.train",
+			"PYTHONPATH: \"lib\"\n"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(below); i++) {
+		const struct file files[] = {{below[i].path, PROGRAM("pass\n")}, {"run.sh", below[i].line}};
+		check(files, ARRAY_LEN(files), &(struct expected){below[i].command, {below[i].env}});
+	}
+}
+
+/* Without a line: what imports from its own package starts as a module of it, from where its imports are
+ * found. */
+static void a_package_starts_as_a_module(void **state)
+{
+	(void)state;
+	static const char program[] = "from .net import Net\n" PROGRAM("pass\n");
+	const struct file plain[] = {{"pkg/train.py", program}, {"pkg/net.py", "class Net: pass\n"}};
+	check(plain, ARRAY_LEN(plain), &(struct expected){"python3 -m pkg.train", {NULL}, {"PYTHONPATH"}});
+	const struct file inner[] = {
+		{"src/a/b/train.py", program}, {"src/a/__init__.py", "\n"}, {"src/a/b/__init__.py", "\n"}};
+	check(inner, ARRAY_LEN(inner),
+		&(struct expected){"python3 -m a.b.train", {"PYTHONPATH: \"src\"\n"}, {NULL}});
+	const struct file odd[] = {{"v1.0/train.py", program}};
+	check(odd, ARRAY_LEN(odd), &(struct expected){"python3 v1.0/train.py", {NULL}, {"PYTHONPATH"}});
 }
 
 static void the_line_is_split_as_a_shell_does(void **state)
@@ -460,6 +516,7 @@ int main(void)
 		cmocka_unit_test(a_vague_batch_stays),
 		cmocka_unit_test(a_spread_model_has_no_micro_batch),
 		cmocka_unit_test(a_module_is_found_by_its_name),
+		cmocka_unit_test(a_package_starts_as_a_module),
 		cmocka_unit_test(the_line_is_split_as_a_shell_does),
 		cmocka_unit_test(scripts_for_something_else_are_not_looked_at),
 		cmocka_unit_test(secrets_are_left_out),

@@ -22,7 +22,7 @@ struct callers {
 	bool in_region;
 };
 
-static const char *function_name(struct rewrite *r, TSNode function)
+const char *c_function_name(struct rewrite *r, TSNode function)
 {
 	TSNode declarator = code_field(function, "declarator");
 	while (!ts_node_is_null(declarator) && !node_is_kind(declarator, "identifier"))
@@ -52,13 +52,13 @@ static void see_use(struct rewrite *r, TSNode node, void *context)
 	TSNode function = c_function_of(node);
 	c->in_region |= !is_call || ts_node_is_null(function) || c_is_in_region(r, node);
 	if (!c->in_region)
-		add_caller(c, function_name(r, function));
+		add_caller(c, c_function_name(r, function));
 }
 
 bool c_may_run_in_region(struct rewrite *r, TSNode function)
 {
 	struct callers c = {.n = 0};
-	add_caller(&c, function_name(r, function));
+	add_caller(&c, c_function_name(r, function));
 	for (; c.next < c.n && !c.in_region; c.next++)
 		for (size_t i = 0; i < r->n_sources; i++) {
 			struct rewrite view = *r;

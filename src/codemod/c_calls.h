@@ -4,6 +4,8 @@
 
 #include "codemod/rewrite.h"
 
+/* Of a definition; "". */
+const char *c_function_name(struct rewrite *r, TSNode function);
 /* The statement stands behind a directive of OpenMP or inside a statement that does. */
 bool c_is_in_region(struct rewrite *r, TSNode statement);
 /* The function, or one that calls it, is called in a region, or by a pointer: from who knows where. */

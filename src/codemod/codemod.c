@@ -28,6 +28,7 @@ static const struct codemod *const table[] = {
 	&codemod_c_simd_reduction,
 	&codemod_c_simd_loops,
 	&codemod_c_loop_order,
+	&codemod_c_blocking,
 	&codemod_c_hoist,
 };
 

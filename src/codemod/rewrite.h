@@ -43,7 +43,7 @@ extern const struct codemod codemod_py_fused_optimizer, codemod_py_foreach_optim
 	codemod_py_pin_memory, codemod_py_attention, codemod_py_gelu, codemod_py_channels_last,
 	codemod_py_compile, codemod_py_item_sync, codemod_py_chunked_loss, codemod_c_restrict,
 	codemod_c_omp_schedule, codemod_c_short_loops, codemod_c_omp_parallel, codemod_c_simd_reduction,
-	codemod_c_simd_loops, codemod_c_loop_order, codemod_c_hoist;
+	codemod_c_simd_loops, codemod_c_loop_order, codemod_c_blocking, codemod_c_hoist;
 
 void rewrite_replace(struct rewrite *r, size_t start, size_t end, const char *text);
 void rewrite_insert(struct rewrite *r, size_t at, const char *text);

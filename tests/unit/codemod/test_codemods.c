@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "codemod/codemod.h"
+#include "examples_blocking.h"
 #include "examples_threads.h"
 #include "examples_torch.h"
 
@@ -265,6 +266,7 @@ static const struct table {
 	size_t n;
 } tables[] = {
 	{examples, ARRAY_LEN(examples)},
+	{blocking_examples, ARRAY_LEN(blocking_examples)},
 	{thread_examples, ARRAY_LEN(thread_examples)},
 	{torch_examples, ARRAY_LEN(torch_examples)},
 };
@@ -283,6 +285,65 @@ static void does_what_it_says(void **state)
 			check(i, e, &result);
 			arena_release(&arena);
 		}
+}
+
+#define CALLER(include)                                                                                      \
+	include "void f(float *y, const float *w, int n)\n{\n#pragma omp parallel for\n\tfor (int r = 0; r " \
+		"< n; "                                                                                      \
+		"r++)\n\t\tfor (int k = 0; k < 9; k++)\n\t\t\tg(y + r * 8, w + k);\n}\n"
+#define CALLED(kind, body) kind "void g(float *y, const float *x)\n{\n\t" body "\n}\n"
+
+/* Functions that blocking looks into stand in other files of the program. */
+static const struct {
+	const char *caller, *path, *called, *third;
+	const char *reason; /* NULL: it is blocked */
+} programs[] = {
+	{CALLER("#include \"lib/g.h\"\n"), "lib/g.h",
+		"#ifndef G_H\n#define G_H\n" CALLED("static inline ", "y[0] += x[0];") "#endif\n", "", NULL},
+	{CALLER(""), "g.c", CALLED("", "y[0] += x[0];"), "", NULL},
+	/* Its names are those of its own file. */
+	{CALLER("int calls;\n"), "g.c", CALLED("", "y[calls] += x[0];"), "",
+		"a name is a macro, or declared where it is not seen"},
+	{CALLER("#define STEP 3\n"), "g.c", "static float last[3];\n" CALLED("", "last[STEP] = x[0];"), "",
+		"a variable outside of the function"},
+	/* A static one of a file that the caller does not include; two of a name; a macro somewhere else. */
+	{CALLER("#include \"h.h\"\n"), "g.h", CALLED("static ", "y[0] += x[0];"), "",
+		"which function a call means is not known"},
+	{CALLER(""), "g.c", CALLED("", "y[0] += x[0];"), CALLED("", "y[0] = 0;"),
+		"which function a call means is not known"},
+	{CALLER(""), "g.c", CALLED("", "y[0] += x[0];"), "#define g(y, x) count(y, x)\n",
+		"which function a call means is not known"},
+	{CALLER(""), "g.c", "#ifdef SLOW\n" CALLED("", "y[0] += x[0];") "#endif\n", "",
+		"which function a call means is not known"},
+	{CALLER(""), "g.c", CALLED("__attribute__((weak)) ", "y[0] += x[0];"), "",
+		"what a call does is not known"},
+	{CALLER(""), "g.c", CALLED("", "y[0] += x[0];"), "struct s {\n\t_Atomic int n;\n};\n",
+		"the program has atomic objects"},
+	{CALLER(""), "g.c", CALLED("", "t.n++;"), "", "a name is a macro, or declared where it is not seen"},
+	{CALLER(""), "g.c", CALLED("", "type n = 3;\n\ty[n] = 0;"), "typedef int type;\n", NULL},
+	{CALLER(""), "g.c", CALLED("", "type n = 3;\n\ty[n] = 0;"), "typedef volatile int type;\n",
+		"a name is a macro, or declared where it is not seen"},
+};
+
+static void looks_into_other_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		const struct codemod_file files[] = {
+			{"t.c", programs[i].caller, strlen(programs[i].caller)},
+			{programs[i].path, programs[i].called, strlen(programs[i].called)},
+			{"third.c", programs[i].third, strlen(programs[i].third)},
+		};
+		struct arena arena = {0};
+		struct codemod_result result;
+		struct err err = ERR_INIT;
+		assert_int_equal(codemod_run(files, ARRAY_LEN(files), &arena, &result, &err), OK);
+		const char *reason = refusal_of(&result, "blocking");
+		if (!proposal_of(&result, "blocking") != !!programs[i].reason ||
+			!reason != !programs[i].reason || (reason && strcmp(reason, programs[i].reason) != 0))
+			fail_msg("%zu: refused '%s'", i, reason ? reason : "");
+		arena_release(&arena);
+	}
 }
 
 /* Every codemod has an example that it changes and one that it leaves alone. */
@@ -330,6 +391,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(does_what_it_says),
+		cmocka_unit_test(looks_into_other_files),
 		cmocka_unit_test(examples_cover_all),
 		cmocka_unit_test(writes_hunks),
 	};

@@ -34,6 +34,10 @@
 	"b[i]);\n}\n"                                                                                        \
 	"int main(void)\n{\n\tfill();\n" body "\treturn 0;\n}\n"
 
+#define ADD_SCALED                                                                                           \
+	"static void add_scaled(float *y, float scale, const float *x, int n)\n{\n\tfor (int i = 0; i < n; " \
+	"i++)\n\t\ty[i] += scale * x[i];\n}\n"
+
 static const struct example {
 	const char *codemod, *text;
 	double tolerance; /* relative; 0 = the same text */
@@ -115,6 +119,65 @@ static const struct example {
 		     "+= x[k] * w[k * n + j];\n\t\ty[j] = s;\n\t}\n}\n" MAIN(
 			     "\tproduct(b, b + 40, a, 30, 31);\n\tproduct(b, b, a + 50, 1, 0);\n\tshow();\n"),
 		0, false},
+	/* Rows that are no multiple of four, one, none; steps that are none; a matrix that is the result. */
+	{"blocking",
+		HEAD ADD_SCALED
+		"void product(float *y, const float *x, const float *w, int rows, int in, int out)\n{\n\tint "
+		"row, "
+		"i, o;\n\n#pragma omp parallel for private(i, o)\n\tfor (row = 0; row < rows; row++) "
+		"{\n\t\tconst "
+		"float *from = x + (size_t)row * in;\n\t\tfloat *to = y + (size_t)row * out;\n\n\t\tfor (o = "
+		"0; o "
+		"< out; o++)\n\t\t\tto[o] = 0;\n\t\tfor (i = 0; i < in; i++)\n\t\t\tadd_scaled(to, from[i], "
+		"w + "
+		"(size_t)i * out, out);\n\t}\n}\n" MAIN(
+			"\tstatic float c[N];\n\tfor (int rows = 0; rows < 19; rows++) {\n\t\tproduct(c, a, "
+			"b, rows, "
+			"13, 29);\n\t\tfor (int i = 0; i < N; i += 3)\n\t\t\tprintf(\"%.9g\\n\", "
+			"c[i]);\n\t}\n\tproduct(a, b, b + 9, 5, 0, 7);\n\tproduct(a + 90, b, b, 1, 3, "
+			"7);\n\tproduct(a + 900, a, b, 7, 40, 50);\n\tshow();\n"),
+		0, true},
+	{"blocking",
+		HEAD ADD_SCALED
+		"static inline float dot(const float *x, const float *y, int n)\n{\n\tfloat sum = 0;\n\tfor "
+		"(int "
+		"i = 0; i < n; i++)\n\t\tsum += x[i] * y[i];\n\treturn sum;\n}\nvoid input(float *y, const "
+		"float *x, "
+		"const float *w, int rows, int in, int out)\n{\n\tint row, i;\n\n#pragma omp parallel for "
+		"private(i)\n\tfor (row = 0; row < rows; row++)\n\t\tfor (i = 0; i < in; i++)\n\t\t\ty[row * "
+		"in + i] "
+		"= dot(x + row * out, w + i * out, out);\n}\nvoid weight(float *y, const float *x, const "
+		"float *w, int "
+		"rows, int in, int out)\n{\n\tint row, i;\n\n#pragma omp parallel for private(row)\n\tfor (i "
+		"= 0; i "
+		"< in; i++)\n\t\tfor (row = 0; row < rows; row++)\n\t\t\tadd_scaled(y + i * out, x[row * in "
+		"+ i], w + "
+		"row * out, out);\n}\n" MAIN(
+			"\tstatic float c[N];\n\tfor (int n = 0; n < 14; n++) {\n\t\tinput(c, a, b, n, 11, "
+			"17);\n\t\tweight(c, a, b, 12, n, 23);\n\t\tweight(c + 500, b, a, n, 14, "
+			"2);\n\t\tfor (int i = 0; "
+			"i < N; i += 3)\n\t\t\tprintf(\"%.9g\\n\", c[i]);\n\t}\n"),
+		0, true},
+	/* Conditions, variables of a step, places of places, another type, several loops before, a clause. */
+	{"blocking",
+		HEAD ADD_SCALED
+		"void mixed(float *y, const float *x, const float *w, size_t rows, size_t in)\n{\n#pragma "
+		"omp "
+		"parallel for schedule(static) if ((long)rows * in > 64)\n\tfor (size_t row = 0; row < rows; "
+		"++row) {\n\t\tsize_t first = row * in;\n\t\tfloat *to = y + first;\n\n\t\tmemcpy(to, x + "
+		"first, in * sizeof(float));\n\t\tfor "
+		"(size_t o = 1; o < in; o++)\n\t\t\tto[o] += 0.5f * to[o - 1];\n\n\t\tif (to[0] > "
+		"0)\n\t\t\tto[0] = "
+		"expf(to[0]);\n\t\tfor (size_t k = 1; k < in; k += 2) {\n\t\t\tconst float *line = w + k * "
+		"in;\n\n\t\t\tif "
+		"(to[k - 1] > 0) {\n\t\t\t\tfloat scale = to[k - 1];\n\n\t\t\t\tscale *= "
+		"0.25f;\n\t\t\t\tadd_scaled(to, "
+		"scale, line,\n\t\t\t\t\tin);\n\t\t\t} else\n\t\t\t\tfor (size_t o = 0; o < in; "
+		"o++)\n\t\t\t\t\tto[o] -= "
+		"line[o] * to[k];\n\t\t}\n\t}\n}\n" MAIN(
+			"\tstatic float c[N];\n\tfor (int n = 0; n < 19; n++) {\n\t\tmixed(c, a, b, n, "
+			"17);\n\t\tfor (int i = 0; i < N; i += 3)\n\t\t\tprintf(\"%.9g\\n\", c[i]);\n\t}\n"),
+		0, true},
 	{"hoist",
 		HEAD
 		"void scale(float *x, int n, float d)\n{\n\tfor (int i = 0; i < n; i++)\n\t\tx[i] *= 1 / "
@@ -215,6 +278,17 @@ static bool has(const char *dir, const char *command)
 	return run(dir, &output, command);
 }
 
+/* Without OpenMP the directives are comments: all passes are one thread's. */
+static void check_alone(const char *dir, const struct example *e, const char *before)
+{
+	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
+	must_run(dir, &output,
+		"cc -std=gnu11 -O2 -Wall -Wextra -Wno-unknown-pragmas -Werror -ffp-contract=off after/t.c -o "
+		"v "
+		"-lm && ./v");
+	compare(e, before, output.buf);
+}
+
 static void check_threads(const char *dir)
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT;
@@ -251,8 +325,10 @@ static void does_the_same(void **state)
 				"OMP_NUM_THREADS=3 ./u");
 			assert_true(before.len > 0);
 			compare(e, before.buf, after.buf);
-			if (e->has_threads)
+			if (e->has_threads) {
+				check_alone(dir, e, before.buf);
 				check_threads(dir);
+			}
 		}
 		CLEANUP(free_ptr) char *remove = xasprintf("rm -rf %s", dir);
 		must_run("/tmp", &output, remove);

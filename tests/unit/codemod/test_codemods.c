@@ -32,6 +32,9 @@
 #define LOOPS(before, body)                                                                                  \
 	before "for (int j = 0; j < n; j++) {\n\t\tfloat s = 0;\n\t\tfor (int k = 0; k < n; "                \
 	       "k++)\n\t\t\t" body "\n\t\tc[j] = s;\n\t}\n"
+#define HOISTED                                                                                              \
+	"void f(float *x, int n, float d)\n{\n\tfor (int i = 0; i < n; i++)\n\t\tx[i] = sqrtf(d);\n}\n"
+#define TABLE(rows) "struct s table[] = {\n" rows "};\n"
 #define NOT_OWN                                                                                              \
 	"the result is kept in another type, or may be read in the loop (restrict would say that it is not)"
 
@@ -229,6 +232,13 @@ static const struct example examples[] = {
 	{"hoist", "t.c",
 		"void f(float *x, int n, int d)\n{\n\tfor (int i = 0; i < n; i++\n\t\tx[i] = sqrtf(d);\n}\n",
 		{NULL}, NULL}, /* does not parse */
+	/* A table with rows under a condition is all that the grammar does not know; anything else is not. */
+	{"hoist", "t.c", HOISTED TABLE("\t{1},\n#ifndef FEW\n\t{2},\n#else\n\t{3},\n#endif\n"),
+		{"+\tconst float hoisted_sqrtf_1 = sqrtf(d);\n"}, NULL},
+	{"hoist", "t.c", HOISTED TABLE("\t{1,\n#ifndef FEW\n\t2},\n#else\n\t3},\n#endif\n"), {NULL}, NULL},
+	{"hoist", "t.c", HOISTED TABLE("\t{1},\n#pragma few\n\t{2},\n"), {NULL}, NULL},
+	{"hoist", "t.c", HOISTED "void g(void)\n{\n\t" TABLE("\t{1},\n#ifndef FEW\n\t{2},\n#endif\n") "}\n",
+		{NULL}, NULL},
 };
 
 static const struct codemod_proposal *proposal_of(const struct codemod_result *r, const char *name)

@@ -74,12 +74,42 @@ static void add_json(
 	strbuf_addf(text, "%s\n", dump);
 }
 
-/* Lines that begin with # are passed over by git apply and patch: one of them alone is a patch as it stands.
- */
-static void add_text(
+static void add_refusals(
 	const struct codemods_values *v, const struct codemod_result *result, struct strbuf *text)
 {
+	for (size_t i = 0; i < result->n_refusals; i++) {
+		const struct codemod_refusal *r = &result->refusals[i];
+		if (!is_wanted(v, r->info))
+			continue;
+		strbuf_addf(text, "# %s leaves ", r->info->name);
+		strbuf_add_escaped(text, r->path, strlen(r->path));
+		strbuf_addf(text, ":%d alone: %s\n", r->line, r->reason);
+	}
+}
+
+static void note_unread(const struct parsed *parsed, struct strbuf *text)
+{
+	for (size_t i = 0; i < parsed->n_positional; i++) {
+		const char *path = parsed->positional[i];
+		if (syntax_language(path) != LANGUAGE_NONE)
+			continue;
+		strbuf_addstr(text, "# not read, for it is neither C nor Python: ");
+		strbuf_add_escaped(text, path, strlen(path));
+		strbuf_addch(text, '\n');
+	}
+}
+
+/* One of them alone is a patch as it stands: what is not part of it comes before it, where everybody passes
+ * it over. Of several, which are read and not applied, what they leave alone is the end. */
+static void add_text(const struct parsed *parsed, const struct codemods_values *v,
+	const struct codemod_result *result, struct strbuf *text)
+{
+	CLEANUP(strbuf_release) struct strbuf remarks = STRBUF_INIT;
 	size_t n = 0;
+	add_refusals(v, result, &remarks);
+	note_unread(parsed, &remarks);
+	if (v->only)
+		strbuf_addstr(text, remarks.buf);
 	for (size_t i = 0; i < result->n_proposals; i++) {
 		const struct codemod_proposal *p = &result->proposals[i];
 		if (!is_wanted(v, p->info))
@@ -89,14 +119,8 @@ static void add_text(
 	}
 	if (!n)
 		strbuf_addstr(text, "# nothing to change\n");
-	for (size_t i = 0; i < result->n_refusals; i++) {
-		const struct codemod_refusal *r = &result->refusals[i];
-		if (!is_wanted(v, r->info))
-			continue;
-		strbuf_addf(text, "# %s leaves ", r->info->name);
-		strbuf_add_escaped(text, r->path, strlen(r->path));
-		strbuf_addf(text, ":%d alone: %s\n", r->line, r->reason);
-	}
+	if (!v->only)
+		strbuf_addstr(text, remarks.buf);
 }
 
 static enum err_code read_files(
@@ -119,18 +143,6 @@ static enum err_code read_files(
 		files[i] = (struct codemod_file){path, arena_strndup(arena, text.buf, text.len), text.len};
 	}
 	return OK;
-}
-
-static void note_unread(const struct parsed *parsed, struct strbuf *text)
-{
-	for (size_t i = 0; i < parsed->n_positional; i++) {
-		const char *path = parsed->positional[i];
-		if (syntax_language(path) != LANGUAGE_NONE)
-			continue;
-		strbuf_addstr(text, "# not read, for it is neither C nor Python: ");
-		strbuf_add_escaped(text, path, strlen(path));
-		strbuf_addch(text, '\n');
-	}
 }
 
 static enum err_code check(const struct parsed *parsed, const struct codemods_values *v, struct err *reterr)
@@ -168,9 +180,7 @@ static int run(const struct parsed *parsed, void *values)
 	if (parsed->common.json)
 		add_json(v, &result, &text);
 	else
-		add_text(v, &result, &text);
-	if (!parsed->common.json)
-		note_unread(parsed, &text);
+		add_text(parsed, v, &result, &text);
 	cli_print(&text);
 	return 0;
 }

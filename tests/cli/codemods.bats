@@ -31,6 +31,28 @@ PY
 	equals "# nothing to change" "$output"
 }
 
+@test "one alone is a patch as it stands, whatever it leaves alone" {
+	sed -i 's/editable_files: .*/editable_files: ["train.c", "model.py"]/' infrarsi.yaml
+	cat >>model.py <<'PY'
+
+
+def weights(q, k, v):
+    att = (q @ k.transpose(-2, -1)) * k.size(-1) ** -0.5
+    att = F.softmax(att, dim=-1)
+    return att @ v, att
+PY
+	git add -A
+	git commit -q -m weights
+	lock
+	infrarsi codemods --only sdpa model.py data.txt >sdpa.diff
+	run cat sdpa.diff
+	has "# sdpa leaves model.py:15 alone: the scores are used elsewhere too"
+	has "# not read, for it is neither C nor Python: data.txt"
+	git apply --check sdpa.diff
+	run -0 infrarsi audit sdpa.diff
+	has "clean"
+}
+
 @test "--json and --list" {
 	run -0 infrarsi codemods --json model.py
 	is_json

@@ -108,6 +108,8 @@ static const char *reason_around(struct rewrite *r, const struct c_blocking *b)
 	if (node_is_kind(before, "preproc_call") || file_has_word(r, "_Pragma") || c_is_in_region(r, up) ||
 		c_is_collapsed(r, loop))
 		return "another directive may belong to the loop";
+	if (c_is_called_in_region(r, function))
+		return "the function is called from a parallel region";
 	/* Names may mean something else from there on, or be declared where it is not seen. */
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (count_kind(r, function, kinds[i]))
@@ -247,7 +249,10 @@ static const char *reason_place(struct rewrite *r, const struct c_blocking *b, i
 	for (int i = 0; i < b->n_statements; i++)
 		if (i != statement && c_is_written(r, b->statements[i], name))
 			return "a variable of a pass is more than a name for a place";
-	return reason_not_steady(r, b, code_field(init, "value"));
+	const char *why = reason_not_steady(r, b, code_field(init, "value"));
+	struct c_name place = c_find_name(r, b->inner.loop, name);
+	/* A product of fractions may be rounded beside its use and not where it is worked out. */
+	return !why && c_is_float(&place) ? "a variable of a pass is more than a name for a place" : why;
 }
 
 static const char *reason_places(struct rewrite *r, const struct c_blocking *b)

@@ -19,7 +19,7 @@ bool c_is_in_region(struct rewrite *r, TSNode statement)
 struct callers {
 	const char *names[CALLERS]; /* the function, and those that lead to it */
 	int n, next;
-	bool in_region;
+	bool in_region, by_name_only;
 };
 
 const char *c_function_name(struct rewrite *r, TSNode function)
@@ -49,15 +49,17 @@ static void see_use(struct rewrite *r, TSNode node, void *context)
 		node_is_kind(up, "function_declarator"))
 		return;
 	bool is_call = node_is_kind(up, "call_expression") && ts_node_eq(code_field(up, "function"), node);
+	if (!is_call && c->by_name_only)
+		return;
 	TSNode function = c_function_of(node);
 	c->in_region |= !is_call || ts_node_is_null(function) || c_is_in_region(r, node);
 	if (!c->in_region)
 		add_caller(c, c_function_name(r, function));
 }
 
-bool c_may_run_in_region(struct rewrite *r, TSNode function)
+static bool leads_from_region(struct rewrite *r, TSNode function, bool by_name_only)
 {
-	struct callers c = {.n = 0};
+	struct callers c = {.by_name_only = by_name_only};
 	add_caller(&c, c_function_name(r, function));
 	for (; c.next < c.n && !c.in_region; c.next++)
 		for (size_t i = 0; i < r->n_sources; i++) {
@@ -66,4 +68,14 @@ bool c_may_run_in_region(struct rewrite *r, TSNode function)
 			visit_kind(&view, r->sources[i].root, "identifier", see_use, &c);
 		}
 	return c.in_region;
+}
+
+bool c_may_run_in_region(struct rewrite *r, TSNode function)
+{
+	return leads_from_region(r, function, false);
+}
+
+bool c_is_called_in_region(struct rewrite *r, TSNode function)
+{
+	return leads_from_region(r, function, true);
 }

@@ -10,5 +10,7 @@ const char *c_function_name(struct rewrite *r, TSNode function);
 bool c_is_in_region(struct rewrite *r, TSNode statement);
 /* The function, or one that calls it, is called in a region, or by a pointer: from who knows where. */
 bool c_may_run_in_region(struct rewrite *r, TSNode function);
+/* The same where it is certain: by name, pointers to it left out. */
+bool c_is_called_in_region(struct rewrite *r, TSNode function);
 
 #endif

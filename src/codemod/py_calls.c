@@ -117,13 +117,14 @@ static bool is_plain_member(struct rewrite *r, TSNode node)
 static void see_touch(struct rewrite *r, TSNode attribute, void *context)
 {
 	struct touching *t = context;
-	TSNode up = ts_node_parent(attribute);
-	if (!node_text_is(r, code_field(attribute, "attribute"), t->name) || is_other_class(r, t, attribute))
+	TSNode up = ts_node_parent(attribute), name = code_field(attribute, "attribute");
+	bool is_target = node_is_kind(up, "assignment") && ts_node_eq(code_field(up, "left"), attribute);
+	/* m.forward = f, whichever module m is */
+	t->is_touched |= is_target && node_text_is(r, name, "forward");
+	if (!node_text_is(r, name, t->name) || is_other_class(r, t, attribute))
 		return;
-	bool is_self = node_text_is(r, code_field(attribute, "object"), "self");
+	bool is_made = is_target && node_text_is(r, code_field(attribute, "object"), "self");
 	bool is_called = node_is_kind(up, "call") && ts_node_eq(code_field(up, "function"), attribute);
-	bool is_made =
-		is_self && node_is_kind(up, "assignment") && ts_node_eq(code_field(up, "left"), attribute);
 	t->is_touched |= !is_called && !is_made && !is_plain_member(r, up);
 }
 

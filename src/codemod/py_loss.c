@@ -171,9 +171,13 @@ static void find_value(struct rewrite *r, TSNode assignment, void *context)
 		m->value = code_field(assignment, "right");
 }
 
+/* Of config.vocab_size; "" where the text is more than a name, a member or a number. */
 static const char *last_part(const char *text)
 {
 	const char *dot = strrchr(text, '.');
+	for (const char *p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '.')
+			return "";
 	return dot ? dot + 1 : text;
 }
 
@@ -185,7 +189,8 @@ static bool has_width(struct rewrite *r, TSNode head, const char *width)
 	TSNode words = call_keyword(r, m.value, "out_features");
 	if (ts_node_is_null(words))
 		words = positional(code_field(m.value, "arguments"), 1);
-	return !ts_node_is_null(words) && strcmp(last_part(node_dense_text(r, words)), last_part(width)) == 0;
+	const char *name = last_part(node_dense_text(r, words));
+	return *name && strcmp(name, last_part(width)) == 0;
 }
 
 /* self.lm_head(x), of an nn.Linear of the class */
@@ -344,6 +349,10 @@ static const char *reason_around(struct rewrite *r, const struct loss *l)
 		{"DTensor", "the layer's weight may be sharded"},
 		{"parallelize_module", "the layer's weight may be sharded"},
 		{"deepspeed", "the layer's weight may be sharded"},
+		{"fsdp", "the layer's weight may be sharded"}, /* of Lightning */
+		{"deepspeed_stage_1", "the layer's weight may be sharded"},
+		{"deepspeed_stage_2", "the layer's weight may be sharded"},
+		{"deepspeed_stage_3", "the layer's weight may be sharded"},
 		{"CUDAGraph", "the program captures or transforms its functions"},
 		{"make_graphed_callables", "the program captures or transforms its functions"},
 		{"functional_call", "the program captures or transforms its functions"},
@@ -355,6 +364,10 @@ static const char *reason_around(struct rewrite *r, const struct loss *l)
 		{"register_full_backward_hook", "a hook may look at what the layer does"},
 		{"register_full_backward_pre_hook", "a hook may look at what the layer does"},
 		{"register_module_forward_hook", "a hook may look at what the layer does"},
+		{"register_backward_hook", "a hook may look at what the layer does"},
+		{"register_module_forward_pre_hook", "a hook may look at what the layer does"},
+		{"register_module_full_backward_hook", "a hook may look at what the layer does"},
+		{"register_module_full_backward_pre_hook", "a hook may look at what the layer does"},
 		{"opacus", "a hook may look at what the layer does"},
 		{"setattr", "the layer may be replaced or changed by name"},
 		{"add_module", "the layer may be replaced or changed by name"},
@@ -363,6 +376,9 @@ static const char *reason_around(struct rewrite *r, const struct loss *l)
 		{"_modules", "the layer may be replaced or changed by name"},
 		{"spectral_norm", "the layer may be replaced or changed by name"},
 		{"weight_norm", "the layer may be replaced or changed by name"},
+		{"prepare_qat", "the layer may be replaced or changed by name"},
+		{"quantize_", "the layer may be replaced or changed by name"},
+		{"__class__", "the layer may be replaced or changed by name"},
 		{"parametrize", "the layer may be replaced or changed by name"},
 		{"peft", "the layer may be replaced or changed by name"},
 	};

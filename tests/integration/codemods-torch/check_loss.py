@@ -65,6 +65,7 @@ LEFT_ALONE = {
     "weighted": ("", [LOGITS, "return F.cross_entropy(logits.view(-1, self.vocab_size), targets.view(-1), torch.ones(40))"]),
     "ignored by a call": ("", [LOGITS, "return F.cross_entropy(logits.view(-1, self.vocab_size), targets.view(-1), ignore_index=self.pad())"]),
     "other rows": ("        self.wide = nn.Linear(12, 80)\n", ["logits = self.wide(x)", "return F.cross_entropy(logits.view(-1, self.vocab_size), torch.stack([targets] * 2, -1).view(-1))"]),
+    "several vocabularies": ("        self.wide = nn.Linear(12, 2 * self.vocab_size)\n", ["logits = self.wide(x)", "return F.cross_entropy(logits.view(-1, self.vocab_size), torch.stack([targets] * 2, -1).view(-1))"]),
     "a condition that changes something": ("", [LOGITS, "loss = None", "if x.mul_(2) is not None:", "    " + LOSS, "return loss"]),
     "a condition that names something": ("", [LOGITS, "loss = None", "if (n := self.norm(x)) is not None:", "    " + LOSS, "return loss"]),
     "a factor that may change something": ("", [LOGITS, "return self.renorm() * F.cross_entropy(logits.view(-1, self.vocab_size), targets.view(-1))"]),
@@ -144,6 +145,7 @@ with tempfile.TemporaryDirectory() as temporary:
     # The layer is replaced, the class has children, nn is somebody else's, a remark behind something else.
     outside = {"replaced": ("", "\n\ndef lora(model):\n    model.head = Lora(model.head)\n"),
                "a subclass": ("", "\n\nclass B(Model):\n    def __init__(self):\n        super().__init__()\n        self.head = nn.Identity()\n"),
+               "another forward": ("", "\n\ndef quantise(m):\n    m.forward = lambda x: x\n"),
                "another nn": ("import torch.nn as nn", "")}
     for name, (gone, added) in outside.items():
         path = write(folder, "outside", "", [LOGITS, LOSS, "return loss"])

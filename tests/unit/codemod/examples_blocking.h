@@ -61,6 +61,15 @@
 #define BLOCK_ROWS "for (int row_now = row; row_now < row_end; row_now++)"
 
 static const struct example blocking_examples[] = {
+	/* A fraction may be contracted with what uses it, where that stands beside it. */
+	{"blocking", "t.c", ROWS_OF("\t\tconst float s = 3 * row;\n\n"), {NULL}, BLOCK_PLACE},
+	/* Its team has one thread there, and the caller's threads may have memory of their own. */
+	{"blocking", "t.c",
+		ALL_ROWS("\n\t\tfor (i = 0; i < in; i++)\n\t\t\t" USUAL
+			 ";\n") "void g(float *y, float *x, float *w)\n{\n#pragma omp parallel for\n\tfor "
+				"(int t = 0; t < 9; "
+				"t++)\n\t\tf(y + t * 64, x, w, 8, 8, 8);\n}\n",
+		{NULL}, "the function is called from a parallel region"},
 	/* ---- what is written ---- */
 	{"blocking", "t.c",
 		ALL_ROWS(" {\n\t\tconst float *from = x + (size_t)row * in;\n\t\tfloat *to = y + (size_t)row "

@@ -74,6 +74,18 @@ static const char *divided_by(const struct launch *l, const struct job_option *o
 	return value && parse_integer(value, &size) && size > 1 ? value : NULL;
 }
 
+/* --gpus 8 of a program that starts its own processes. */
+static bool counts_devices(const char *flag)
+{
+	static const char *const names[] = {"gpus", "num_gpus", "n_gpus", "ngpus", "devices", "num_devices",
+		"n_devices", "world_size", "nproc", "num_processes"};
+	char name[64];
+	snprintf(name, sizeof(name), "%s", flag + strspn(flag, "-"));
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	return is_one_of(name, names, ARRAY_LEN(names));
+}
+
 static const char *find_spread(const struct launch *l)
 {
 	for (size_t i = 0; i < l->c->n_options; i++) {
@@ -82,6 +94,13 @@ static const char *find_spread(const struct launch *l)
 		if (value)
 			return arena_printf(
 				l->p->arena, "%s is %s: several devices hold one model", o->flag, value);
+		int64_t count;
+		value = counts_devices(o->flag) ? launch_today(l, o) : NULL;
+		if (value && (!parse_integer(value, &count) || count > 1 || count < 0))
+			return arena_printf(l->p->arena,
+				"%s is %s: the program counts its devices itself (set "
+				"launch.devices_per_node)",
+				o->flag, value);
 	}
 	return NULL;
 }

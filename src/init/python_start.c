@@ -9,9 +9,10 @@
 #include <strings.h>
 
 #include "base/strbuf.h"
+#include "init/command_lines.h"
 #include "init/init_int.h"
 
-enum start { START_NONE, START_NEEDS_SHELL, START_FOUND };
+enum start { START_NONE, START_NEEDS_SHELL, START_UNKNOWN_LAUNCHER, START_ELSEWHERE, START_FOUND };
 
 static const char *base_name(const char *path)
 {
@@ -19,50 +20,14 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* One word, its quotes taken off; false = it would need a shell, or is not text that a file can hold. */
-static bool read_word(const char **p, struct strbuf *word)
-{
-	const char *begin = *p;
-	for (; **p && !isspace((unsigned char)**p); (*p)++) {
-		char c = **p;
-		if (c == '\'' || c == '"') {
-			const char *close = strchr(*p + 1, c);
-			size_t n = close ? (size_t)(close - *p - 1) : 0;
-			if (!close || (c == '"' && strcspn(*p + 1, "$`\\") < n))
-				return false;
-			strbuf_add(word, *p + 1, n);
-			*p = close;
-		} else if (strchr("$`\\|;&<>(){}*?", c) || (c == '~' && *p == begin)) {
-			return false;
-		} else {
-			strbuf_addch(word, c);
-		}
-	}
-	return word->len > 0 && is_clean_text(word->buf);
-}
-
-/* NULL = the line needs a shell. */
-static const char **shell_words(struct arena *arena, const char *line, size_t *ret_count)
-{
-	const char **words = arena_array(arena, strlen(line) / 2 + 2, sizeof(*words));
-	size_t n = 0;
-	for (const char *p = line + strspn(line, " \t\r"); *p && *p != '#'; p += strspn(p, " \t\r\n\v\f")) {
-		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT;
-		if (!read_word(&p, &word))
-			return NULL;
-		words[n++] = arena_strdup(arena, word.buf);
-	}
-	*ret_count = n;
-	return words;
-}
-
 static bool is_start_word(const char *word)
 {
-	static const char *const starters[] = {"python", "python3", "torchrun", "accelerate", "deepspeed"};
+	static const char *const starters[] = {
+		"python", "python3", "torchrun", "accelerate", "deepspeed", "uv", "poetry"};
 	for (size_t i = 0; i < ARRAY_LEN(starters); i++)
 		if (strcmp(word, starters[i]) == 0)
 			return true;
-	return false;
+	return strncmp(word, "python3.", 8) == 0 && strspn(word + 8, "0123456789") == strlen(word + 8);
 }
 
 static bool ends_with_py(const char *word)
@@ -179,10 +144,10 @@ static void set_start(struct arena *arena, const char **words, size_t n, size_t 
 	m->run_line = joined(arena, words, n);
 }
 
-/* A prompt, make's @ and exec stand before what is started. */
+/* A prompt, make's @, and what changes nothing of it stand before what is started. */
 static const char *after_prompt(const char *line)
 {
-	static const char *const before[] = {"$ ", "@", "exec "};
+	static const char *const before[] = {"$ ", "@", "exec ", "env ", "nohup ", "time "};
 	line += strspn(line, " \t");
 	for (size_t i = 0; i < ARRAY_LEN(before); i++)
 		if (strncmp(line, before[i], strlen(before[i])) == 0) {
@@ -192,29 +157,76 @@ static const char *after_prompt(const char *line)
 	return line;
 }
 
+/* srun python train.py: which processes there are, it says and init does not know. */
+static enum start start_behind(struct arena *arena, const char *const *words, size_t n, const char *script)
+{
+	bool is_shown = strcmp(words[0], "echo") == 0 || strcmp(words[0], "printf") == 0;
+	for (size_t i = 1; i < n && !is_shown; i++)
+		if (is_start_word(words[i]))
+			return find_started(arena, words + i, n - i, script).script ? START_UNKNOWN_LAUNCHER
+										    : START_NONE;
+	return START_NONE;
+}
+
+static const char **with_exports(
+	struct arena *arena, const struct command_lines *lines, const char **words, size_t n)
+{
+	const char **all = arena_array(arena, lines->n_exports + n + 1, sizeof(*all));
+	memcpy(all, lines->exports, lines->n_exports * sizeof(*all));
+	memcpy(all + lines->n_exports, words, n * sizeof(*all));
+	return all;
+}
+
+/* The program as it is called in the folder that was changed to; NULL = it does not lie there. */
+static const char *name_in(const char *folder, const char *script)
+{
+	size_t n = strlen(folder);
+	if (!n)
+		return script;
+	return strncmp(script, folder, n) == 0 && script[n] == '/' ? script + n + 1 : NULL;
+}
+
+/* Words of a command, from the program on those of `program`. */
+static enum start start_of(const struct command_lines *lines, const char **words, size_t n, size_t program,
+	const char *name, struct make_facts *make)
+{
+	struct arena *arena = lines->arena;
+	if (!is_start_word(words[program]))
+		return start_behind(arena, words + program, n - program, name);
+	struct started found = find_started(arena, words + program, n - program, name);
+	if (!found.script)
+		return START_NONE;
+	if (!found.folder && *lines->folder)
+		return START_ELSEWHERE;
+	set_start(arena, with_exports(arena, lines, words, n), lines->n_exports + n,
+		lines->n_exports + program + found.script, make);
+	make->module_folder = found.folder && *lines->folder ? arena_printf(arena, "%s%s%s", lines->folder,
+								       *found.folder ? "/" : "", found.folder)
+							     : found.folder;
+	return START_FOUND;
+}
+
 static enum start start_in_line(
-	struct arena *arena, const char *line, const char *script, struct make_facts *make)
+	const struct command_lines *lines, const char *line, const char *script, struct make_facts *make)
 {
 	size_t n = 0, program = 0;
+	const char *name = name_in(lines->folder, script);
 	line = after_prompt(line);
-	const char **words = shell_words(arena, line, &n);
+	const char **words = command_words(lines->arena, line, &n);
+	if (!name)
+		return START_NONE;
 	if (!words)
-		return names_start(arena, line, script) ? START_NEEDS_SHELL : START_NONE;
+		return names_start(lines->arena, line, name) ? START_NEEDS_SHELL : START_NONE;
 	while (program < n && strchr(words[program], '=') && words[program][0] != '-')
 		program++;
-	struct started found = {0};
-	if (program < n && is_start_word(words[program]))
-		found = find_started(arena, words + program, n - program, script);
-	if (!found.script || asks_for_help(words, n))
-		return START_NONE;
-	set_start(arena, words, n, program + found.script, make);
-	make->module_folder = found.folder;
-	return START_FOUND;
+	bool is_one = program < n && !asks_for_help(words, n);
+	return is_one ? start_of(lines, words, n, program, name, make) : START_NONE;
 }
 
 bool python_start_in_line(struct arena *arena, const char *line, const char *script, struct make_facts *make)
 {
-	return start_in_line(arena, line, script, make) == START_FOUND;
+	const struct command_lines lines = command_lines_of(arena, "", line);
+	return start_in_line(&lines, line, script, make) == START_FOUND;
 }
 
 void python_add_note(struct source_facts *facts, const char *text)
@@ -223,34 +235,29 @@ void python_add_note(struct source_facts *facts, const char *text)
 		facts->notes[facts->n_notes++] = text;
 }
 
-/* Lines that end with a backslash go on. */
 static bool find_start_in(struct repo *repo, const char *path, const char *script, struct make_facts *make,
 	struct source_facts *facts)
 {
+	static const char *const reasons[] = {
+		[START_NEEDS_SHELL] = "with words that need a shell",
+		[START_UNKNOWN_LAUNCHER] = "behind something that init does not know",
+		[START_ELSEWHERE] = "in another folder",
+		[START_FOUND] = NULL,
+	};
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
 	size_t length;
-	const char *text = repo_read(repo, path, &length);
-	int line = 1;
-	for (const char *p = text; p && *p;) {
-		CLEANUP(strbuf_release) struct strbuf whole = STRBUF_INIT;
-		struct found_at at = {path, line};
-		for (bool more = true; more;) {
-			size_t n = strcspn(p, "\n");
-			more = n > 0 && p[n - 1] == '\\' && p[n];
-			strbuf_add(&whole, p, n - more);
-			strbuf_addch(&whole, ' ');
-			p += n + (p[n] == '\n');
-			line++;
-		}
-		enum start start = start_in_line(repo->arena, whole.buf, script, make);
+	struct command_lines lines = command_lines_of(repo->arena, path, repo_read(repo, path, &length));
+	while (command_lines_next(&lines, &line)) {
+		struct found_at at = {path, lines.number};
+		enum start start = start_in_line(&lines, line.buf, script, make);
 		if (start == START_FOUND) {
 			make->run_at = at;
 			return true;
 		}
-		if (start == START_NEEDS_SHELL)
-			python_add_note(facts,
-				arena_printf(repo->arena,
-					"%s starts the program, but with words that need a shell: not taken",
-					place_text(repo->arena, at)));
+		if (reasons[start])
+			python_add_note(
+				facts, arena_printf(repo->arena, "%s starts the program, but %s: not taken",
+					       place_text(repo->arena, at), reasons[start]));
 	}
 	return false;
 }
@@ -259,87 +266,29 @@ static bool find_start_in(struct repo *repo, const char *path, const char *scrip
 static bool is_for_something_else(const char *path)
 {
 	static const char *const words[] = {"eval", "test", "bench", "infer", "generate", "export"};
-	const char *name = base_name(path);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		for (const char *at = name; (at = strcasestr(at, words[i])) != NULL; at++)
-			if (at == name || !isalnum((unsigned char)at[-1]))
+		for (const char *at = path; (at = strcasestr(at, words[i])) != NULL; at++)
+			if (at == path || !isalnum((unsigned char)at[-1]))
 				return true;
 	return false;
-}
-
-/* A file that imports from its own package (from .model import Net) starts as a module only. */
-static bool is_in_package(struct repo *repo, const char *script)
-{
-	size_t length;
-	const char *text = repo_read(repo, script, &length);
-	return text && strchr(script, '/') && (strncmp(text, "from .", 6) == 0 || strstr(text, "\nfrom ."));
-}
-
-static bool has_file(const struct repo *repo, const char *path)
-{
-	for (size_t i = 0; i < repo->n_files; i++)
-		if (strcmp(repo->files[i], path) == 0)
-			return true;
-	return false;
-}
-
-/* The folder above the outermost package that holds the script; its own name's start where none says
- * __init__. */
-static size_t package_start(struct repo *repo, const char *script)
-{
-	size_t start = (size_t)(strrchr(script, '/') - script);
-	bool is_any = false;
-	while (start > 0) {
-		const char *init = arena_printf(repo->arena, "%.*s/__init__.py", (int)start, script);
-		if (!has_file(repo, init))
-			return is_any ? start + 1 : 0;
-		is_any = true;
-		while (start > 0 && script[start - 1] != '/')
-			start--;
-		start -= start > 0;
-	}
-	return 0;
-}
-
-/* A word of a module's name: no v1.0. */
-static bool is_module_name(const char *text)
-{
-	for (const char *p = text; *p; p++)
-		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '/')
-			return false;
-	return true;
-}
-
-static void start_by_itself(struct repo *repo, const char *script, struct make_facts *make)
-{
-	size_t start = is_in_package(repo, script) ? package_start(repo, script) : 0, n = 0;
-	char *module = arena_strndup(repo->arena, script + start, strlen(script + start) - strlen(".py"));
-	const char **words = arena_array(repo->arena, 3, sizeof(*words));
-	words[n++] = "python3";
-	if (is_in_package(repo, script) && is_module_name(module)) {
-		for (char *c = module; *c; c++)
-			*c = *c == '/' ? '.' : *c;
-		words[n++] = "-m";
-		words[n++] = module;
-		make->module_folder = arena_strndup(repo->arena, script, start ? start - 1 : 0);
-	} else {
-		words[n++] = script;
-	}
-	set_start(repo->arena, words, n, n - 1, make);
 }
 
 void python_find_start(
 	struct repo *repo, const char *script, struct make_facts *make, struct source_facts *facts)
 {
 	static const char *const kinds[] = {".sh", "Makefile", ".md", ".rst", ".txt"};
-	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+	/* Names that say what it is for go first. */
+	for (size_t k = 0; k < 2 * ARRAY_LEN(kinds); k++)
 		for (size_t i = 0; i < repo->n_files; i++) {
-			const char *path = repo->files[i];
-			size_t n = strlen(path), m = strlen(kinds[k]);
-			bool is_it = n >= m && strcmp(path + n - m, kinds[k]) == 0;
+			const char *path = repo->files[i], *kind = kinds[k / 2];
+			size_t n = strlen(path), m = strlen(kind);
+			bool is_it = n >= m && strcmp(path + n - m, kind) == 0 &&
+				     (strcasestr(base_name(path), "train") != NULL) == (k % 2 == 0);
 			if (is_it && is_clean_text(path) && !is_for_something_else(path) &&
 				find_start_in(repo, path, script, make, facts))
 				return;
 		}
-	start_by_itself(repo, script, make);
+	size_t n = 0, at = 0;
+	const char **words = python_start_of(repo, script, &n, &at, &make->module_folder);
+	set_start(repo->arena, words, n, at, make);
 }

@@ -280,7 +280,8 @@ static void a_spread_model_has_no_micro_batch(void **state)
 	check_program(program, "deepspeed --num_gpus 2 train.py\n",
 		&(struct expected){NULL, {"  global_batch: 16\n"}});
 	static const char *const dimensions[] = {"--tp_degree 2", "--mp 2", "--ulysses-degree 2",
-		"--pipeline-stages 2", "--context_parallel_size 2", "--parallelism.tensor_parallel_degree 2"};
+		"--pipeline-stages 2", "--context_parallel_size 2", "--gpus 8",
+		"--parallelism.tensor_parallel_degree 2"};
 	for (size_t i = 0; i < ARRAY_LEN(dimensions); i++) {
 		CLEANUP(free_ptr) char *name = xstrdup(dimensions[i]);
 		name[strcspn(name, " ")] = '\0';
@@ -360,6 +361,20 @@ static void a_package_starts_as_a_module(void **state)
 		{"src/a/b/train.py", program}, {"src/a/__init__.py", "\n"}, {"src/a/b/__init__.py", "\n"}};
 	check(inner, ARRAY_LEN(inner),
 		&(struct expected){"python3 -m a.b.train", {"PYTHONPATH: \"src\"\n"}, {NULL}});
+	/* "code" is a module of Python itself, which a folder without __init__.py does not hide. */
+	const struct file bare[] = {{"code/net/train.py", program}};
+	check(bare, ARRAY_LEN(bare),
+		&(struct expected){"python3 -m net.train", {"PYTHONPATH: \"code\"\n"}, {NULL}});
+	const struct file deep[] = {{"a/b/c/train.py", "from ..net import Net\n" PROGRAM("pass\n")}};
+	check(deep, ARRAY_LEN(deep),
+		&(struct expected){"python3 -m b.c.train", {"PYTHONPATH: \"a\"\n"}, {NULL}});
+	const struct file named[] = {
+		{"pkg/train.py", "def f():\n    from pkg.net import Net\n" PROGRAM("pass\n")},
+		{"pkg/__init__.py", "\n"}};
+	check(named, ARRAY_LEN(named), &(struct expected){"python3 -m pkg.train", {NULL}, {"PYTHONPATH"}});
+	const struct file other[] = {
+		{"pkg/train.py", "import pkgs.net\n" PROGRAM("pass\n")}, {"pkg/__init__.py", "\n"}};
+	check(other, ARRAY_LEN(other), &(struct expected){"python3 pkg/train.py", {NULL}, {"PYTHONPATH"}});
 	const struct file odd[] = {{"v1.0/train.py", program}};
 	check(odd, ARRAY_LEN(odd), &(struct expected){"python3 v1.0/train.py", {NULL}, {"PYTHONPATH"}});
 }
@@ -395,6 +410,47 @@ static void the_line_is_split_as_a_shell_does(void **state)
 	check_program(PROGRAM("pass\n"), "N=2\npython train.py --n $N\npython train.py --n 3\n",
 		&(struct expected){"python train.py --n 3",
 			{"# run.sh:2 starts the program, but with words that need a shell", "run.sh:3"}});
+}
+
+/* What comes before the line in its file, and what only looks like one. */
+static void lines_are_read_where_they_stand(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *text, *command, *has;
+	} cases[] = {
+		{"run.sh", "export PYTHONPATH=lib A=1\nexport B=$HOME\npython train.py\n", "python train.py",
+			"PYTHONPATH: \"lib\"\n"},
+		{"run.sh", "python train.py \\\r\n  --n 3\r\n", "python train.py --n 3", NULL},
+		{"run.sh", "srun --ntasks 4 python -u train.py --n 3\n", "python3 train.py",
+			"# run.sh:1 starts the program, but behind something that init does not know: not "
+			"taken"},
+		{"run.sh", "env A=1 python train.py --n 3\n", "python train.py --n 3", "A: \"1\""},
+		{"run.sh", "uv run python train.py --n 3\n", "uv run python train.py --n 3", NULL},
+		{"run.sh", "python3.11 train.py --n 3\n", "python3.11 train.py --n 3", NULL},
+		{"README.md", "Run\npython train.py and takes about two hours.\n", "python3 train.py", NULL},
+		{"README.md", "```sh\npython train.py --n 3\n```\n", "python train.py --n 3", NULL},
+		{"README.md", "$ python train.py --n 3\n", "python train.py --n 3", NULL},
+		{"README.rst", "::\n\n    python train.py --n 3\n", "python train.py --n 3", NULL},
+		{"README.md",
+			"```\ncd examples/tiny\npython train.py --n 9\n```\n```\npython train.py --n "
+			"3\n```\n",
+			"python train.py --n 3", NULL},
+		{"run.sh", "cd ..\npython train.py --n 3\n", "python train.py --n 3", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct file files[] = {{"train.py", PROGRAM("pass\n")}, {cases[i].path, cases[i].text}};
+		check(files, ARRAY_LEN(files), &(struct expected){cases[i].command, {cases[i].has}});
+	}
+	const struct file inner[] = {
+		{"src/train.py", PROGRAM("pass\n")}, {"run.sh", "cd ./src/\npython train.py --n 3\n"}};
+	check(inner, ARRAY_LEN(inner),
+		&(struct expected){"python3 src/train.py",
+			{"# run.sh:2 starts the program, but in another folder: not taken"}});
+	const struct file several[] = {{"train.py", PROGRAM("pass\n")},
+		{"tests/run.sh", "python train.py --n 1\n"}, {"setup.sh", "python train.py --n 2\n"},
+		{"train.sh", "python train.py --n 3\n"}};
+	check(several, ARRAY_LEN(several), &(struct expected){"python train.py --n 3", {NULL}});
 }
 
 static void scripts_for_something_else_are_not_looked_at(void **state)
@@ -518,6 +574,7 @@ int main(void)
 		cmocka_unit_test(a_module_is_found_by_its_name),
 		cmocka_unit_test(a_package_starts_as_a_module),
 		cmocka_unit_test(the_line_is_split_as_a_shell_does),
+		cmocka_unit_test(lines_are_read_where_they_stand),
 		cmocka_unit_test(scripts_for_something_else_are_not_looked_at),
 		cmocka_unit_test(secrets_are_left_out),
 		cmocka_unit_test(the_trainer_makes_the_stack),

@@ -194,13 +194,14 @@ void inspect_python_text(
 /* python_start.c: the line that starts the script, into make->run_*; "python3 script" where there is none. */
 void python_find_start(
 	struct repo *repo, const char *script, struct make_facts *make, struct source_facts *facts);
-/* The same of one line. */
+/* The same in one text: what a file of that path holds. */
+bool python_start_in_text(const char *path, const char *text, const char *script, struct make_facts *make,
+	struct source_facts *facts);
 /* The words that start it where no line was found: as a module where it imports from its own package.
  * *ret_script: where the script or module stands; *ret_folder: what a module is found below, else it stays as
  * it is. */
 const char **python_start_of(struct repo *repo, const char *script, size_t *ret_count, size_t *ret_script,
 	const char **ret_folder);
-bool python_start_in_line(struct arena *arena, const char *line, const char *script, struct make_facts *make);
 void python_add_note(struct source_facts *facts, const char *text);
 /* python_options.c. NULL = it is there already, or there is no room. */
 struct job_option *python_add_option(struct source_facts *facts, const char *flag, struct found_at at);

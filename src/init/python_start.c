@@ -223,19 +223,13 @@ static enum start start_in_line(
 	return is_one ? start_of(lines, words, n, program, name, make) : START_NONE;
 }
 
-bool python_start_in_line(struct arena *arena, const char *line, const char *script, struct make_facts *make)
-{
-	const struct command_lines lines = command_lines_of(arena, "", line);
-	return start_in_line(&lines, line, script, make) == START_FOUND;
-}
-
 void python_add_note(struct source_facts *facts, const char *text)
 {
 	if (facts->n_notes < ARRAY_LEN(facts->notes))
 		facts->notes[facts->n_notes++] = text;
 }
 
-static bool find_start_in(struct repo *repo, const char *path, const char *script, struct make_facts *make,
+bool python_start_in_text(const char *path, const char *text, const char *script, struct make_facts *make,
 	struct source_facts *facts)
 {
 	static const char *const reasons[] = {
@@ -245,8 +239,7 @@ static bool find_start_in(struct repo *repo, const char *path, const char *scrip
 		[START_FOUND] = NULL,
 	};
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT;
-	size_t length;
-	struct command_lines lines = command_lines_of(repo->arena, path, repo_read(repo, path, &length));
+	struct command_lines lines = command_lines_of(make->arena, path, text);
 	while (command_lines_next(&lines, &line)) {
 		struct found_at at = {path, lines.number};
 		enum start start = start_in_line(&lines, line.buf, script, make);
@@ -256,10 +249,18 @@ static bool find_start_in(struct repo *repo, const char *path, const char *scrip
 		}
 		if (reasons[start])
 			python_add_note(
-				facts, arena_printf(repo->arena, "%s starts the program, but %s: not taken",
-					       place_text(repo->arena, at), reasons[start]));
+				facts, arena_printf(make->arena, "%s starts the program, but %s: not taken",
+					       place_text(make->arena, at), reasons[start]));
 	}
 	return false;
+}
+
+static bool find_start_in(struct repo *repo, const char *path, const char *script, struct make_facts *make,
+	struct source_facts *facts)
+{
+	size_t length;
+	const char *text = repo_read(repo, path, &length);
+	return text && python_start_in_text(path, text, script, make, facts);
 }
 
 /* Scripts for something else than training start the same program with other options. */

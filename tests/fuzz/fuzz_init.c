@@ -1,5 +1,5 @@
 /* The readers of the init stage: the input is a Makefile when it begins with 'm', a Python file with
- * 'p', a line that may start a program with 's', else a C file. */
+ * 'p', a script that may start a program with 's', a document that may with 'd', else a C file. */
 #include "base/base.h"
 
 #include <string.h>
@@ -33,10 +33,12 @@ static void read_python(struct arena *arena, const char *text, size_t length)
 	inspect_python_text(arena, text, length, &facts);
 }
 
-static void read_start(struct arena *arena, const char *line)
+static void read_start(struct arena *arena, const char *path, const char *text)
 {
-	struct make_facts facts = {.arena = arena};
-	if (python_start_in_line(arena, line, "train.py", &facts) && facts.run_script >= facts.n_run_words)
+	struct make_facts make = {.arena = arena};
+	struct source_facts facts = {.arena = arena, .is_python = true};
+	if (python_start_in_text(path, text, "src/train.py", &make, &facts) &&
+		make.run_script >= make.n_run_words)
 		__builtin_trap();
 }
 
@@ -50,8 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_makefile(&repo, arena_strndup(&arena, (const char *)data + 1, size - 1));
 	else if (size > 0 && data[0] == 'p')
 		read_python(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1), size - 1);
-	else if (size > 0 && data[0] == 's')
-		read_start(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1));
+	else if (size > 0 && (data[0] == 's' || data[0] == 'd'))
+		read_start(&arena, data[0] == 's' ? "run.sh" : "README.md",
+			arena_strndup(&arena, (const char *)data + 1, size - 1));
 	else if (size > 0)
 		read_source(&arena, arena_strndup(&arena, (const char *)data + 1, size - 1), size - 1);
 	arena_release(&arena);

@@ -317,24 +317,6 @@ static bool is_last(struct rewrite *r, TSNode statement, struct attention *a, st
 	return o->n == 1;
 }
 
-struct counting {
-	const char *name;
-	size_t n;
-};
-
-static void count_name(struct rewrite *r, TSNode node, void *context)
-{
-	struct counting *c = context;
-	c->n += node_text_is(r, node, c->name);
-}
-
-static size_t uses(struct rewrite *r, TSNode top, const char *name)
-{
-	struct counting c = {.name = name};
-	visit_kind(r, top, "identifier", count_name, &c);
-	return c.n;
-}
-
 enum { STATEMENTS_MAX = 8 };
 
 struct chain {
@@ -353,10 +335,11 @@ static bool has_other_uses(struct rewrite *r, const struct chain *c)
 	for (size_t k = 0; k + 1 < c->n; k++) {
 		size_t inside = 0;
 		for (size_t i = 0; i < c->n; i++)
-			inside += uses(r, c->statements[i], c->names[k]);
-		if (ts_node_is_null(function) || uses(r, function, c->names[k]) != inside)
+			inside += py_count_names(r, c->statements[i], c->names[k]);
+		if (ts_node_is_null(function) || py_count_names(r, function, c->names[k]) != inside)
 			return true;
-		if (uses(r, c->statements[c->n - 1], c->names[k]) > uses(r, c->output.node, c->names[k]))
+		if (py_count_names(r, c->statements[c->n - 1], c->names[k]) >
+			py_count_names(r, c->output.node, c->names[k]))
 			return true;
 	}
 	return false;

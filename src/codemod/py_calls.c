@@ -169,3 +169,21 @@ TSNode py_assignment_of(TSNode statement)
 	return node_is_kind(statement, "expression_statement") && node_is_kind(child, "assignment") ? child
 												    : none;
 }
+
+struct counting {
+	const char *name;
+	size_t n;
+};
+
+static void count_name(struct rewrite *r, TSNode node, void *context)
+{
+	struct counting *c = context;
+	c->n += node_text_is(r, node, c->name);
+}
+
+size_t py_count_names(struct rewrite *r, TSNode top, const char *name)
+{
+	struct counting c = {.name = name};
+	visit_kind(r, top, "identifier", count_name, &c);
+	return c.n;
+}

@@ -19,6 +19,9 @@ bool py_is_module(struct rewrite *r, TSNode attribute, const char *kind);
  * at its weight and bias; or its class has children, or a parent of the program, which may. */
 bool py_is_touched_elsewhere(struct rewrite *r, TSNode attribute);
 
+/* How often the name stands below `top`, whatever is done to it. */
+size_t py_count_names(struct rewrite *r, TSNode top, const char *name);
+
 /* Comments are none. */
 TSNode py_next_statement(TSNode statement);
 /* The assignment that the statement is; a null node for another one. */

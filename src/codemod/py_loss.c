@@ -205,24 +205,6 @@ static bool read_head(struct rewrite *r, struct loss *l, TSNode call)
 	       !strstr(ts_node_type(l->hidden), "splat") && (!l->width || has_width(r, l->head, l->width));
 }
 
-struct counting {
-	const char *name;
-	size_t n;
-};
-
-static void count_name(struct rewrite *r, TSNode node, void *context)
-{
-	struct counting *c = context;
-	c->n += node_text_is(r, node, c->name);
-}
-
-static size_t uses(struct rewrite *r, TSNode top, const char *name)
-{
-	struct counting c = {.name = name};
-	visit_kind(r, top, "identifier", count_name, &c);
-	return c.n;
-}
-
 /* `loss = None`: nothing that the logits could depend on happens between them and their loss. */
 static bool is_idle(TSNode statement)
 {
@@ -233,9 +215,10 @@ static bool is_idle(TSNode statement)
 			       node_is_kind(right, "float")));
 }
 
+/* A null node: it stands in a decorator, a default or the bases of a class. */
 static TSNode statement_of(TSNode node)
 {
-	while (!strstr(ts_node_type(node), "statement"))
+	while (!ts_node_is_null(node) && !strstr(ts_node_type(node), "statement"))
 		node = ts_node_parent(node);
 	return node;
 }
@@ -270,8 +253,8 @@ static TSNode busy_before(TSNode node)
  * statements. */
 static bool follows_at_once(struct rewrite *r, TSNode made, TSNode call)
 {
-	TSNode block = ts_node_parent(made), node = call;
-	if (!does_nothing_before(r, statement_of(call), call))
+	TSNode block = ts_node_parent(made), node = call, statement = statement_of(call);
+	if (ts_node_is_null(statement) || !does_nothing_before(r, statement, call))
 		return false;
 	for (TSNode up = ts_node_parent(call); !ts_node_is_null(up) && is_passed(r, up);
 		node = up, up = ts_node_parent(up)) {
@@ -329,8 +312,8 @@ static const char *read_logits(struct rewrite *r, struct loss *l, TSNode logits)
 	l->made = ts_node_parent(s.found);
 	if (!node_is_kind(l->made, "expression_statement"))
 		return "the logits are made in the middle of something else";
-	if (reads_names(r, function) ||
-		uses(r, function, s.name) != 1 + uses(r, ts_node_named_child(list, 0), s.name))
+	if (reads_names(r, function) || py_count_names(r, function, s.name) !=
+						1 + py_count_names(r, ts_node_named_child(list, 0), s.name))
 		return "the logits are used elsewhere too";
 	return follows_at_once(r, l->made, l->call) ? NULL
 						    : "something happens between the logits and their loss";
@@ -510,6 +493,7 @@ const struct codemod codemod_py_chunked_loss = {
 		"cross_entropy_kernel", "forward,backward",
 		"F.cross_entropy of all tokens' logits, made by an nn.Linear of the class just before and "
 		"used "
-		"nowhere else; not with sharded weights; more exact than the loss in bf16; needs torch 2",
+		"nowhere else; not with sharded weights; a model in bf16 gets its loss in float32; needs "
+		"torch 2",
 		LANGUAGE_PYTHON},
 	run};
